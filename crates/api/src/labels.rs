@@ -1,0 +1,42 @@
+//! Labels, annotations, taints and finalizers: the marks by which Windlass knows what is its own.
+
+/// The API group of the custom resources and the prefix of every mark.
+pub const GROUP: &str = "windlass.dev";
+
+/// The one field manager of all server-side applies.
+pub const FIELD_MANAGER: &str = "windlass";
+
+/// On claims and nodes: the pool they belong to.
+pub const POOL: &str = "windlass.dev/pool";
+/// On claims and nodes: `on-demand`, `spot` or `reserved`.
+pub const CAPACITY_TYPE: &str = "windlass.dev/capacity-type";
+
+/// On nodes: the UID of the claim the node stands for. Only Windlass writes it, so it survives as proof of
+/// ownership when the claim itself is gone.
+pub const CLAIM_UID: &str = "windlass.dev/claim-uid";
+/// On nodes: the provider that the machine came from, so that it can still be asked when the claim is gone.
+pub const PROVIDER: &str = "windlass.dev/provider";
+/// On claims: the names of the claims this one replaces, separated by commas.
+pub const REPLACES: &str = "windlass.dev/replaces";
+
+/// On claims and nodes: holds the object until the machine behind it is provably gone.
+pub const FINALIZER: &str = "windlass.dev/machine";
+
+/// The taint that a new node carries until its labels and taints are in place.
+pub const UNREGISTERED_TAINT: &str = "windlass.dev/unregistered";
+/// The taint of a node that is on its way out.
+pub const DISRUPTED_TAINT: &str = "windlass.dev/disrupted";
+
+/// Kubernetes' label for the name of the machine's type.
+pub const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
+/// Kubernetes' label for the zone.
+pub const ZONE: &str = "topology.kubernetes.io/zone";
+/// Kubernetes' label for the processor architecture.
+pub const ARCH: &str = "kubernetes.io/arch";
+/// Kubernetes' label for the operating system.
+pub const OS: &str = "kubernetes.io/os";
+/// Kubernetes' label for the host name, set by each kubelet.
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// The capacity type of machines that stay until given back.
+pub const ON_DEMAND: &str = "on-demand";

@@ -1,0 +1,168 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ApiQuantity, LimitedDuration, ObjectRef, Taint};
+
+/// One machine: written before the infrastructure is asked for anything, removed when the machine is gone.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "windlass.dev",
+    version = "v1alpha1",
+    kind = "NodeClaim",
+    plural = "nodeclaims",
+    singular = "nodeclaim",
+    shortname = "wnc",
+    category = "windlass",
+    status = "NodeClaimStatus",
+    doc = "One machine: written before the infrastructure is asked for anything, removed when the machine is gone.",
+    printcolumn(name = "Pool", type_ = "string", json_path = ".spec.poolRef.name"),
+    printcolumn(name = "Type", type_ = "string", json_path = ".status.instanceType"),
+    printcolumn(name = "Zone", type_ = "string", json_path = ".status.zone"),
+    printcolumn(name = "Capacity", type_ = "string", json_path = ".status.capacityType"),
+    printcolumn(name = "Price/h", type_ = "string", json_path = ".status.price"),
+    printcolumn(name = "Node", type_ = "string", json_path = ".status.nodeName"),
+    printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
+    printcolumn(name = "State", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].reason"#),
+    printcolumn(name = "Why", type_ = "string", json_path = ".spec.reason.message", priority = 1),
+    printcolumn(name = "ProviderID", type_ = "string", json_path = ".status.providerID", priority = 1),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[kube(validation = Rule::new("self.spec == oldSelf.spec").message("a claim's spec never changes: delete the claim to get another machine"))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeClaimSpec {
+    /// The NodePool that the machine counts against.
+    pub pool_ref: ObjectRef,
+    /// The NodeProvider that the machine comes from.
+    pub provider_ref: ObjectRef,
+    /// Why the claim exists.
+    pub reason: ClaimReason,
+    /// What to launch, in order of preference: when one cannot be had, the next is tried. Empty only for a machine
+    /// that exists already.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub offerings: Vec<ClaimOffering>,
+    /// The existing machine that this claim takes over, in place of launching one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopt: Option<Adoption>,
+    /// Labels for the node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations for the node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+    /// Taints for the node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<Taint>,
+    /// Taints that the node carries at first and that something else removes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub startup_taints: Vec<Taint>,
+    /// How long a drain of the node may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub termination_grace_period: Option<LimitedDuration>,
+}
+
+/// Why a claim exists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimReason {
+    /// What the machine is for.
+    pub purpose: ClaimPurpose,
+    /// The same in words.
+    #[serde(default)]
+    pub message: String,
+}
+
+/// What a machine is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ClaimPurpose {
+    /// Pods that fit nowhere else.
+    PendingPods,
+    /// The pool's minimum.
+    MinNodes,
+    /// A node that is going away.
+    Replacement,
+    /// A machine found without a claim.
+    Adoption,
+}
+
+/// One way to get the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimOffering {
+    /// The name of the instance type.
+    pub instance_type: String,
+    /// The zone.
+    pub zone: String,
+    /// `on-demand`, `spot` or `reserved`.
+    pub capacity_type: String,
+    /// The price in dollars per hour at the time of planning.
+    pub price: String,
+    /// What such a machine has.
+    pub capacity: BTreeMap<String, ApiQuantity>,
+    /// What such a machine has for pods.
+    pub allocatable: BTreeMap<String, ApiQuantity>,
+}
+
+/// The existing machine that a claim takes over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Adoption {
+    /// The machine.
+    #[serde(rename = "providerID")]
+    pub provider_id: String,
+    /// The UID of the claim for which it was launched, as the machine's tag says.
+    #[serde(rename = "claimUID")]
+    pub claim_uid: String,
+}
+
+/// What is known of a claim's machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeClaimStatus {
+    /// The machine, in the provider's and the kubelet's notation.
+    #[serde(default, rename = "providerID", skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
+    /// The node that the machine became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_name: Option<String>,
+    /// The instance type that was launched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_type: Option<String>,
+    /// The zone it was launched in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The capacity type it was launched as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_type: Option<String>,
+    /// Its price in dollars per hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<String>,
+    /// What the machine has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub capacity: BTreeMap<String, ApiQuantity>,
+    /// What the machine has for pods.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub allocatable: BTreeMap<String, ApiQuantity>,
+    /// The launch that is under way or was the last. Written before the provider is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<LaunchAttempt>,
+    /// `Launched`, `Registered`, `Initialized`, `Ready`; on the way out `Disrupted`, `Drained`, `VolumesDetached`,
+    /// `Terminated`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}
+
+/// A launch that is under way or was the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LaunchAttempt {
+    /// Which of the claim's offerings is asked for, counted from 0.
+    pub offering: u32,
+    /// When the provider was first asked for a machine for this claim.
+    pub started_at: Option<Time>,
+}

@@ -1,0 +1,200 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ApiQuantity, LimitedDuration, NodeRequirement, Taint};
+
+/// What kind of nodes Windlass may create, how many, and how they are treated.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "windlass.dev",
+    version = "v1alpha1",
+    kind = "NodePool",
+    plural = "nodepools",
+    singular = "nodepool",
+    shortname = "wnp",
+    category = "windlass",
+    status = "NodePoolStatus",
+    doc = "What kind of nodes Windlass may create, how many, and how they are treated.",
+    printcolumn(name = "Provider", type_ = "string", json_path = ".spec.providerRef.name"),
+    printcolumn(name = "Nodes", type_ = "integer", json_path = ".status.nodes"),
+    printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
+    printcolumn(name = "Cost/h", type_ = "string", json_path = ".status.costPerHour"),
+    printcolumn(name = "CPU", type_ = "string", json_path = ".status.resources.cpu"),
+    printcolumn(name = "Memory", type_ = "string", json_path = ".status.resources.memory"),
+    printcolumn(name = "Weight", type_ = "integer", json_path = ".spec.weight", priority = 1),
+    printcolumn(name = "Min", type_ = "integer", json_path = ".spec.minNodes", priority = 1),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].message"#,
+        priority = 1
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct NodePoolSpec {
+    /// The NodeProvider that the machines come from.
+    pub provider_ref: ObjectRef,
+
+    /// Pools with a higher weight are tried first. Default 0.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    pub weight: i32,
+
+    /// What every node of the pool looks like.
+    #[serde(default)]
+    pub template: NodeTemplate,
+
+    /// Ceilings on the pool as a whole, counted over all its machines, also those on their way: `nodes`, `cpu`,
+    /// `memory` or any other resource. They are never exceeded, not even for a moment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(
+        validation = Rule::new("self.all(name, !quantity(string(self[name])).isLessThan(quantity('0')))")
+            .message("a limit must not be negative"),
+        validation = Rule::new("!('nodes' in self) || quantity(string(self['nodes'])).isInteger()")
+            .message("the limit on nodes must be a whole number")
+    )]
+    #[schemars(extend("maxProperties" = 64))]
+    pub limits: BTreeMap<String, ApiQuantity>,
+
+    /// The number of nodes the pool keeps even when nothing runs on them; restored when nodes are lost. Default 0.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 10000))]
+    pub min_nodes: i32,
+
+    /// How and when nodes are given back.
+    #[serde(default)]
+    pub disruption: Disruption,
+}
+
+/// What every node of a pool looks like.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeTemplate {
+    /// Labels and annotations for the pool's nodes.
+    #[serde(default)]
+    pub metadata: NodeTemplateMetadata,
+    /// The machines and how they are treated.
+    #[serde(default)]
+    pub spec: NodeTemplateSpec,
+}
+
+/// Labels and annotations for a pool's nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeTemplateMetadata {
+    /// Labels that every node of the pool has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(
+        validation = Rule::new("self.all(key, !key.startsWith('windlass.dev/') && key != 'kubernetes.io/hostname')")
+            .message("labels under windlass.dev/ and kubernetes.io/hostname are set by Windlass and the kubelet")
+    )]
+    #[schemars(extend("maxProperties" = 100))]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations that every node of the pool has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(
+        validation = Rule::new("self.all(key, !key.startsWith('windlass.dev/'))")
+            .message("annotations under windlass.dev/ are set by Windlass")
+    )]
+    #[schemars(extend("maxProperties" = 100))]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// The machines of a pool and how they are treated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeTemplateSpec {
+    /// Which machines the pool takes: demands on their labels, all of which must hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(
+        validation = Rule::new(
+            "self.all(r, !(r.operator in ['In', 'NotIn']) || (has(r.values) && size(r.values) > 0))")
+            .message("operators In and NotIn need at least one value"),
+        validation = Rule::new(
+            "self.all(r, !(r.operator in ['Exists', 'DoesNotExist']) || !has(r.values) || size(r.values) == 0)")
+            .message("operators Exists and DoesNotExist take no values"),
+        validation = Rule::new(
+            "self.all(r, !(r.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || \
+             (has(r.values) && size(r.values) == 1 && r.values[0].matches('^[0-9]{1,15}$')))")
+            .message("operators Gt, Lt, Gte and Lte need one value, a whole number of at most 15 digits"),
+        validation = Rule::new("self.all(r, !(r.key in ['windlass.dev/pool', 'kubernetes.io/hostname']))")
+            .message("a pool cannot require windlass.dev/pool or kubernetes.io/hostname")
+    )]
+    #[schemars(length(max = 100))]
+    pub requirements: Vec<NodeRequirement>,
+
+    /// Taints that every node of the pool carries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 50))]
+    pub taints: Vec<Taint>,
+
+    /// Taints that nodes carry at first and that something else removes, for example a network plugin. Pods need
+    /// not tolerate them, and a node is not initialized before they are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 50))]
+    pub startup_taints: Vec<Taint>,
+
+    /// How long a drain may take. After that, the pods that are left are deleted whatever their budgets say.
+    /// Without it, a drain waits as long as it must.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(
+        validation = Rule::new("self != 'Never'")
+            .message("leave terminationGracePeriod out to let drains take as long as they must")
+    )]
+    pub termination_grace_period: Option<LimitedDuration>,
+}
+
+/// How and when nodes are given back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Disruption {
+    /// How long a node must have been without pods (other than those of daemonsets) before it is given back, or
+    /// `Never`. Default 30s.
+    #[serde(default = "Disruption::default_consolidate_after")]
+    pub consolidate_after: LimitedDuration,
+}
+
+impl Disruption {
+    fn default_consolidate_after() -> LimitedDuration {
+        LimitedDuration::seconds(30)
+    }
+}
+
+impl Default for Disruption {
+    fn default() -> Self {
+        Self { consolidate_after: Self::default_consolidate_after() }
+    }
+}
+
+/// The name of a cluster-scoped object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectRef {
+    /// The object's name.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+/// What Windlass says about a pool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodePoolStatus {
+    /// How many claims the pool has, on their way and leaving ones included.
+    #[serde(default)]
+    pub nodes: i32,
+    /// The capacity of those claims' machines: what is counted against the limits.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, ApiQuantity>,
+    /// What those machines cost, in dollars per hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_per_hour: Option<String>,
+    /// Whether the pool can be used, and why not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}

@@ -1,0 +1,57 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{CustomResource, KubeSchema};
+use serde::{Deserialize, Serialize};
+
+use crate::SimulatedProvider;
+
+/// Where machines come from.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(
+    group = "windlass.dev",
+    version = "v1alpha1",
+    kind = "NodeProvider",
+    plural = "nodeproviders",
+    singular = "nodeprovider",
+    shortname = "wpr",
+    category = "windlass",
+    status = "NodeProviderStatus",
+    doc = "Where machines come from.",
+    printcolumn(name = "Kind", type_ = "string", json_path = ".status.kind"),
+    printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
+    printcolumn(name = "Types", type_ = "integer", json_path = ".status.instanceTypes"),
+    printcolumn(name = "Machines", type_ = "integer", json_path = ".status.machines"),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].message"#,
+        priority = 1
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("has(self.simulated)").message("name exactly one source of machines: simulated"))]
+pub struct NodeProviderSpec {
+    /// Machines that exist only as records in the cluster and whose nodes are run by KWOK: for trying Windlass out
+    /// and for tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedProvider>,
+}
+
+/// What Windlass says about a provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeProviderStatus {
+    /// Which source of machines it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// How many instance types it offers.
+    #[serde(default)]
+    pub instance_types: i32,
+    /// How many machines of this cluster it holds.
+    #[serde(default)]
+    pub machines: i32,
+    /// `Reachable`, `Authenticated`, and `Ready` for both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}

@@ -1,0 +1,23 @@
+//! What is known of a cluster, in types made for planning: integers for amounts, shared text for names.
+
+mod claim;
+mod instance_type;
+mod labels;
+mod node;
+mod pod;
+mod pool;
+mod requirement;
+mod resources;
+mod snapshot;
+mod taint;
+
+pub use claim::{Claim, ClaimOffering, ClaimPhase, DisruptionReason, Launched};
+pub use instance_type::{InstanceType, Offering, OfferingKey};
+pub use labels::{Labels, well_known};
+pub use node::{Node, Readiness};
+pub use pod::{Pod, PodId, PodOwner, PodShape, PodState};
+pub use pool::Pool;
+pub use requirement::{Operator, Requirement, RequirementError, Requirements};
+pub use resources::{ResourceName, Resources};
+pub use snapshot::{DaemonSet, Settings, Snapshot};
+pub use taint::{Effect, Taint, Toleration, TolerationOperator, tolerates_all};

@@ -1,0 +1,55 @@
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Labels, Resources, Taint};
+use crate::Text;
+
+/// A node, ours or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: Text,
+    /// Its UID.
+    pub uid: Text,
+    /// The machine that it runs on.
+    pub provider_id: Option<Text>,
+    /// Its labels.
+    pub labels: Labels,
+    /// Its taints.
+    pub taints: Vec<Taint>,
+    /// What the machine has.
+    pub capacity: Resources,
+    /// What of it pods can use.
+    pub allocatable: Resources,
+    /// Whether its kubelet says it is well.
+    pub readiness: Readiness,
+    /// Whether it is cordoned.
+    pub unschedulable: bool,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// The UID of the claim it stands for, where we marked it.
+    pub claim_uid: Option<Text>,
+    /// The provider of its machine, where we marked it.
+    pub provider: Option<Text>,
+    /// Whether our finalizer holds it.
+    pub held: bool,
+}
+
+/// Whether a node's kubelet says it is well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Readiness {
+    /// It does.
+    Ready,
+    /// It does not, or has not been heard of, since then.
+    NotReady {
+        /// Since when.
+        since: Timestamp,
+    },
+}
+
+impl Node {
+    /// Whether the node is ready.
+    pub fn is_ready(&self) -> bool {
+        self.readiness == Readiness::Ready
+    }
+}

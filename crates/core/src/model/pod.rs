@@ -1,0 +1,115 @@
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{Labels, Requirements, Resources, Toleration};
+use crate::Text;
+
+/// Namespace and name of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodId {
+    /// Its namespace.
+    pub namespace: Text,
+    /// Its name.
+    pub name: Text,
+}
+
+impl PodId {
+    /// The id of a pod.
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for PodId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl Serialize for PodId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A pod that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// Namespace and name.
+    pub id: PodId,
+    /// Its UID.
+    pub uid: Text,
+    /// All that scheduling looks at, shared by identical pods.
+    pub shape: Arc<PodShape>,
+    /// Where it stands.
+    pub state: PodState,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+}
+
+/// Where a pod stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodState {
+    /// It waits and the scheduler has not yet looked at it, or it is held back by a gate.
+    Waiting,
+    /// The scheduler found no node for it.
+    Unschedulable {
+        /// Since when.
+        since: Timestamp,
+    },
+    /// It is on this node.
+    Bound(Text),
+}
+
+/// All that scheduling looks at. Pods with equal shapes are interchangeable.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodShape {
+    /// What it asks for, one pod slot included.
+    pub requests: Resources,
+    /// Labels that its node must have.
+    pub node_selector: Labels,
+    /// Required node affinity: one of these must hold. Empty means no demand.
+    pub node_affinity: Vec<Requirements>,
+    /// The taints that it puts up with.
+    pub tolerations: Vec<Toleration>,
+    /// Its priority.
+    pub priority: i32,
+    /// Whether another scheduler than kube-scheduler's default places it.
+    pub foreign_scheduler: bool,
+    /// Who looks after it.
+    pub owner: PodOwner,
+}
+
+/// Who looks after a pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum PodOwner {
+    /// A controller that makes it anew elsewhere.
+    #[default]
+    Controller,
+    /// A daemonset: it comes with the node and goes with it.
+    DaemonSet,
+    /// The node itself: a mirror of a static pod.
+    Node,
+    /// Nobody: once gone it stays gone.
+    Nobody,
+}
+
+impl PodShape {
+    /// Whether pods of this shape come and go with the node, so that they neither keep it nor need another.
+    pub fn belongs_to_node(&self) -> bool {
+        matches!(self.owner, PodOwner::DaemonSet | PodOwner::Node)
+    }
+}
+
+impl Pod {
+    /// The node the pod is on.
+    pub fn node(&self) -> Option<&Text> {
+        match &self.state {
+            PodState::Bound(node) => Some(node),
+            PodState::Waiting | PodState::Unschedulable { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{InstanceType, Labels, Requirements, Resources, Taint};
+use crate::Text;
+
+/// A pool: what kind of nodes may be launched and how many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// Its name.
+    pub name: Text,
+    /// Where its machines come from.
+    pub provider: Text,
+    /// Pools with a higher weight are tried first.
+    pub weight: i32,
+    /// Demands on the machines.
+    pub requirements: Requirements,
+    /// Labels of its nodes.
+    pub labels: Labels,
+    /// Annotations of its nodes.
+    pub annotations: Labels,
+    /// Taints of its nodes.
+    pub taints: Vec<Taint>,
+    /// Taints that something else removes from its nodes.
+    pub startup_taints: Vec<Taint>,
+    /// How long a drain of its nodes may take.
+    pub termination_grace_period: Option<Duration>,
+    /// Ceilings on the sum of its machines' capacities.
+    pub limits: Resources,
+    /// The ceiling on the number of its machines.
+    pub max_nodes: Option<u32>,
+    /// The number of nodes that it keeps.
+    pub min_nodes: u32,
+    /// How long a node is empty before it is given back; none means never.
+    pub consolidate_after: Option<Duration>,
+    /// Why nothing may be launched from it just now, in words.
+    pub unusable: Option<Text>,
+    /// The machines on offer.
+    pub instance_types: Arc<Vec<InstanceType>>,
+}

@@ -1,0 +1,93 @@
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::model::{ClaimOffering, DisruptionReason, PodId};
+use crate::{Price, Text};
+
+/// A decision: claims to make, claims to delete, and where each pending pod is expected to go.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Plan {
+    /// The claims to make.
+    pub launches: Vec<Launch>,
+    /// The claims to delete.
+    pub removals: Vec<Removal>,
+    /// Where pods that wait now are expected to go.
+    pub placements: Vec<Placement>,
+    /// When to plan again even if nothing is seen to happen, because a delay will have passed by then.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// A claim to make.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Launch {
+    /// The pool it counts against.
+    pub pool: Text,
+    /// What it is for.
+    pub purpose: LaunchPurpose,
+    /// The ways to get the machine, best first; never empty. Each holds all the pods planned for it, and all of them
+    /// stay within the pool's limits.
+    pub offerings: Vec<ClaimOffering>,
+    /// The pods it is for.
+    pub pods: Vec<PodId>,
+    /// The claims it replaces.
+    pub replaces: Vec<Text>,
+    /// The reason in words.
+    pub message: String,
+}
+
+/// What a machine is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum LaunchPurpose {
+    /// Pods that fit nowhere else.
+    PendingPods,
+    /// The pool's minimum.
+    MinNodes,
+    /// A node that is going away.
+    Replacement,
+}
+
+/// A claim to delete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Removal {
+    /// The claim.
+    pub claim: Text,
+    /// Its UID: a claim of the same name made since is another one.
+    pub uid: Text,
+    /// Why.
+    pub reason: DisruptionReason,
+    /// The reason in words.
+    pub message: String,
+}
+
+/// Where a pod is expected to go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Placement {
+    /// The pod.
+    pub pod: PodId,
+    /// Where to.
+    pub target: Target,
+}
+
+/// Where a pod is expected to go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Target {
+    /// A node that is there.
+    Node(Text),
+    /// A claim whose node is on its way.
+    Claim(Text),
+    /// The plan's launch of this number, counted from 0.
+    Launch(usize),
+}
+
+impl Plan {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.launches.is_empty() && self.removals.is_empty()
+    }
+
+    /// What the launches cost per hour.
+    pub fn launch_cost(&self) -> Price {
+        self.launches.iter().filter_map(|launch| launch.offerings.first()).map(|offering| offering.price).sum()
+    }
+}

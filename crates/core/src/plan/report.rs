@@ -1,0 +1,129 @@
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::Text;
+use crate::model::PodId;
+
+/// Why the plan is what it is: every pod that stays pending and every node that stays or goes has a reason here that a
+/// person can read. Events, the command line and the dashboard all show this one report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// The pods that stay pending, one entry for each shape.
+    pub unplaced: Vec<Unplaced>,
+    /// Our nodes and why they stay or go.
+    pub nodes: Vec<NodeReport>,
+    /// Pools with fewer nodes than their minimum for want of something.
+    pub short_pools: Vec<PoolExclusion>,
+}
+
+/// Pods of one shape that stay pending.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unplaced {
+    /// The pods.
+    pub pods: Vec<PodId>,
+    /// For each pool why it does not serve them, in the order the pools are tried.
+    pub pools: Vec<PoolExclusion>,
+}
+
+/// Why a pool does not serve some pods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PoolExclusion {
+    /// The pool.
+    pub pool: Text,
+    /// What stands in the way.
+    pub exclusion: Exclusion,
+}
+
+/// What stands between pods and a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "constraint", rename_all = "camelCase")]
+pub enum Exclusion {
+    /// The pool cannot be used just now.
+    Unusable {
+        /// Why.
+        why: Text,
+    },
+    /// The pods do not tolerate a taint of the pool.
+    Taint {
+        /// The taint.
+        taint: String,
+    },
+    /// No machine of the pool has a label that the pods ask for.
+    Label {
+        /// The label.
+        key: Text,
+        /// What the pods ask of it.
+        wanted: String,
+    },
+    /// No machine that matches is large enough.
+    Resource {
+        /// The resource that is lacking.
+        resource: Text,
+        /// What the pod and the daemonsets beside it ask for.
+        wanted: String,
+        /// The most that a matching machine has.
+        largest: String,
+        /// How many instance types match otherwise.
+        matching: usize,
+        /// How many instance types the pool has.
+        total: usize,
+    },
+    /// The pool's limit is reached.
+    Limit {
+        /// The resource that is limited, or `nodes`.
+        resource: Text,
+        /// The limit.
+        limit: String,
+    },
+    /// What would fit cannot be had at present.
+    Unavailable {
+        /// How many offerings would fit.
+        offerings: usize,
+    },
+    /// The pool's provider offers no machine that the pool's own requirements allow.
+    NoInstanceTypes,
+}
+
+impl fmt::Display for Exclusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unusable { why } => f.write_str(why),
+            Self::Taint { taint } => write!(f, "taint {taint} is not tolerated"),
+            Self::Label { key, wanted } => write!(f, "no machine has label {key} {wanted}"),
+            Self::Resource { resource, wanted, largest, matching, total } => write!(
+                f,
+                "{matching} of {total} types match; none has {wanted} of {resource} free, largest {largest}"
+            ),
+            Self::Limit { resource, limit } => write!(f, "the limit of {limit} {resource} is reached"),
+            Self::Unavailable { offerings } => {
+                write!(f, "{offerings} offerings would fit, and none of them can be had at present")
+            }
+            Self::NoInstanceTypes => f.write_str("the provider offers no machine that the pool's requirements allow"),
+        }
+    }
+}
+
+impl Unplaced {
+    /// The reasons in one line, for events.
+    pub fn summary(&self) -> String {
+        if self.pools.is_empty() {
+            return "no pool: create a NodePool that fits this pod".to_owned();
+        }
+        let reasons = self.pools.iter().map(|reason| format!("pool {}: {}", reason.pool, reason.exclusion));
+        reasons.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Why one of our nodes stays or goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodeReport {
+    /// The claim.
+    pub claim: Text,
+    /// The node, once there is one.
+    pub node: Option<Text>,
+    /// Whether the plan removes it.
+    pub goes: bool,
+    /// Why.
+    pub why: String,
+}

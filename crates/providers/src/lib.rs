@@ -1,0 +1,17 @@
+//! Where machines come from: the [`Provider`] trait, its errors, and one module per source of machines.
+//!
+//! A provider is told what to do and reports what it sees; it makes no decisions. Everything it launches carries a
+//! [`MachineTag`] with the cluster's id and the claim's UID, by which the machine is found again after a crash and
+//! told apart from machines that are not ours.
+
+mod clock;
+mod error;
+mod machine;
+mod provider;
+
+pub mod simulated;
+
+pub use clock::{Clock, SystemClock};
+pub use error::{ErrorKind, ProviderError};
+pub use machine::{LaunchRequest, Machine, MachineState, MachineTag, Termination};
+pub use provider::{Provider, ProviderFactory};

@@ -1,0 +1,1 @@
+//! Machines that exist only as records in the cluster.
