@@ -36,6 +36,10 @@ func runKubectl() int {
 }
 
 func runKwok() int {
+	// cobra adds the process-wide flags to every command, and the other components put a --version there that
+	// clashes with KWOK's.
+	pflag.CommandLine = pflag.NewFlagSet("kwok", pflag.ExitOnError)
+
 	flags := pflag.NewFlagSet("kwok", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
 	flags.Usage = func() {}

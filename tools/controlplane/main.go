@@ -21,7 +21,6 @@ var components = map[string]func() int{
 	"kube-controller-manager": runControllerManager,
 	"kubectl":                 runKubectl,
 	"kwok":                    runKwok,
-	"babysit":                 runBabysit,
 }
 
 func main() {
@@ -32,7 +31,6 @@ func main() {
 		if run, ok := components[os.Args[1]]; ok {
 			// The components parse os.Args themselves.
 			os.Args = os.Args[1:]
-			dieWithParent()
 			os.Exit(run())
 		}
 	}

@@ -1,2 +1,74 @@
-//! The developer commands. 
-fn main() {}
+//! The developer's commands: `cargo xtask COMMAND`.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "commands talk to whoever runs them")]
+
+mod bench;
+mod cluster;
+mod demo;
+mod generate;
+mod test;
+mod view;
+mod windlass;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+/// The developer's commands.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show Windlass at work: a control plane, three pools, sixty pods, up and down again.
+    Demo(demo::Demo),
+    /// Run a control plane with KWOK until interrupted; its KUBECONFIG is the first line printed.
+    Cluster,
+    /// Check everything: generated files, format, lints, all tests.
+    Test(test::Test),
+    /// Write the files that are generated from the code.
+    Generate(generate::Generate),
+    /// Measure, and write docs/benchmarks.md.
+    Bench(bench::Bench),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Demo(command) => block_on(command.run()),
+        Command::Cluster => block_on(cluster::run()),
+        Command::Test(command) => command.run(),
+        Command::Generate(command) => command.run(),
+        Command::Bench(command) => block_on(command.run()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?
+        .block_on(future)
+}
+
+/// The root of the checkout.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+/// The cargo that runs this.
+fn cargo() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), Into::into)
+}

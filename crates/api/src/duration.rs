@@ -17,7 +17,9 @@ pub enum LimitedDuration {
 
 /// Why a text is not a duration.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is not a duration: write whole hours, minutes and seconds such as \"1h30m\" or \"45s\", or \"Never\"")]
+#[error(
+    "{0:?} is not a duration: write whole hours, minutes and seconds such as \"1h30m\" or \"45s\", or \"Never\""
+)]
 pub struct DurationError(String);
 
 impl LimitedDuration {

@@ -16,6 +16,10 @@ pub const CAPACITY_TYPE: &str = "windlass.dev/capacity-type";
 pub const CLAIM_UID: &str = "windlass.dev/claim-uid";
 /// On nodes: the provider that the machine came from, so that it can still be asked when the claim is gone.
 pub const PROVIDER: &str = "windlass.dev/provider";
+/// On all our objects: which of several Windlass installations in the cluster manages them.
+pub const SCOPE: &str = "windlass.dev/scope";
+/// On claims: why the claim is about to be deleted, as `Reason: message`. Written just before the deletion.
+pub const DISRUPTION: &str = "windlass.dev/disruption";
 /// On claims: the names of the claims this one replaces, separated by commas.
 pub const REPLACES: &str = "windlass.dev/replaces";
 

@@ -33,6 +33,6 @@ pub use node_pool::{
 pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus};
 pub use quantity::ApiQuantity;
 pub use simulated::{
-    CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType, SimulatedOffering,
-    SimulatedProvider,
+    CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType,
+    SimulatedOffering, SimulatedProvider,
 };

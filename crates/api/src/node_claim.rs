@@ -25,8 +25,16 @@ use crate::{ApiQuantity, LimitedDuration, ObjectRef, Taint};
     printcolumn(name = "Capacity", type_ = "string", json_path = ".status.capacityType"),
     printcolumn(name = "Price/h", type_ = "string", json_path = ".status.price"),
     printcolumn(name = "Node", type_ = "string", json_path = ".status.nodeName"),
-    printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
-    printcolumn(name = "State", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].reason"#),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
+    ),
+    printcolumn(
+        name = "State",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].reason"#
+    ),
     printcolumn(name = "Why", type_ = "string", json_path = ".spec.reason.message", priority = 1),
     printcolumn(name = "ProviderID", type_ = "string", json_path = ".status.providerID", priority = 1),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")

@@ -21,7 +21,11 @@ use crate::{ApiQuantity, LimitedDuration, NodeRequirement, Taint};
     doc = "What kind of nodes Windlass may create, how many, and how they are treated.",
     printcolumn(name = "Provider", type_ = "string", json_path = ".spec.providerRef.name"),
     printcolumn(name = "Nodes", type_ = "integer", json_path = ".status.nodes"),
-    printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
+    ),
     printcolumn(name = "Cost/h", type_ = "string", json_path = ".status.costPerHour"),
     printcolumn(name = "CPU", type_ = "string", json_path = ".status.resources.cpu"),
     printcolumn(name = "Memory", type_ = "string", json_path = ".status.resources.memory"),
@@ -53,12 +57,10 @@ pub struct NodePoolSpec {
     /// `memory` or any other resource. They are never exceeded, not even for a moment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[x_kube(
-        validation = Rule::new("self.all(name, !quantity(string(self[name])).isLessThan(quantity('0')))")
-            .message("a limit must not be negative"),
         validation = Rule::new("!('nodes' in self) || quantity(string(self['nodes'])).isInteger()")
             .message("the limit on nodes must be a whole number")
     )]
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(schema_with = "ApiQuantity::map_of_non_negative")]
     pub limits: BTreeMap<String, ApiQuantity>,
 
     /// The number of nodes the pool keeps even when nothing runs on them; restored when nodes are lost. Default 0.

@@ -17,7 +17,11 @@ use crate::SimulatedProvider;
     status = "NodeProviderStatus",
     doc = "Where machines come from.",
     printcolumn(name = "Kind", type_ = "string", json_path = ".status.kind"),
-    printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
+    ),
     printcolumn(name = "Types", type_ = "integer", json_path = ".status.instanceTypes"),
     printcolumn(name = "Machines", type_ = "integer", json_path = ".status.machines"),
     printcolumn(

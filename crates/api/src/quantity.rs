@@ -16,6 +16,23 @@ impl ApiQuantity {
     }
 }
 
+impl ApiQuantity {
+    /// The schema of a map whose quantities are not negative. A CEL rule would say it in better words, but over many
+    /// entries it costs more than the API server allows.
+    pub(crate) fn map_of_non_negative(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "maxProperties": 64,
+            "additionalProperties": {
+                "x-kubernetes-int-or-string": true,
+                "anyOf": [{"type": "integer"}, {"type": "string"}],
+                "minimum": 0,
+                "pattern": r"^\+?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+            },
+        })
+    }
+}
+
 impl fmt::Display for ApiQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -135,7 +135,19 @@ mod tests {
 
     #[test]
     fn what_is_not_a_quantity_is_refused_and_never_panics() {
-        for text in ["", "-", ".", "Gi", "1.2.3", "1ki", "1 Gi", "e3", "1e99", "½", "9999999999999999999999999999999Ei"] {
+        for text in [
+            "",
+            "-",
+            ".",
+            "Gi",
+            "1.2.3",
+            "1ki",
+            "1 Gi",
+            "e3",
+            "1e99",
+            "½",
+            "9999999999999999999999999999999Ei",
+        ] {
             assert!(text.parse::<Quantity>().is_err(), "{text}");
         }
     }

@@ -88,6 +88,10 @@ impl ProviderError {
     }
 
     /// An error that may pass.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers hand over an error or a text and are done with it"
+    )]
     pub fn transient(message: impl ToString) -> Self {
         Self::Transient { message: message.to_string() }
     }

@@ -2,10 +2,13 @@
 //!
 //! A provider is told what to do and reports what it sees; it makes no decisions. Everything it launches carries a
 //! [`MachineTag`] with the cluster's id and the claim's UID, by which the machine is found again after a crash and
-//! told apart from machines that are not ours.
+//! told apart from machines that are not ours. [`Factory`] makes providers from their specification, and [`Guarded`]
+//! keeps any of them from being called too long, too often or too seldom.
 
 mod clock;
 mod error;
+mod factory;
+mod guard;
 mod machine;
 mod provider;
 
@@ -13,5 +16,7 @@ pub mod simulated;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{ErrorKind, ProviderError};
+pub use factory::Factory;
+pub use guard::{GuardSettings, Guarded};
 pub use machine::{LaunchRequest, Machine, MachineState, MachineTag, Termination};
 pub use provider::{Provider, ProviderFactory};

@@ -53,8 +53,10 @@ pub struct Pod {
 /// Where a pod stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodState {
-    /// It waits and the scheduler has not yet looked at it, or it is held back by a gate.
+    /// It waits and the scheduler has not yet looked at it.
     Waiting,
+    /// It is held back by a scheduling gate: it needs no place yet.
+    Gated,
     /// The scheduler found no node for it.
     Unschedulable {
         /// Since when.
@@ -109,7 +111,7 @@ impl Pod {
     pub fn node(&self) -> Option<&Text> {
         match &self.state {
             PodState::Bound(node) => Some(node),
-            PodState::Waiting | PodState::Unschedulable { .. } => None,
+            PodState::Waiting | PodState::Gated | PodState::Unschedulable { .. } => None,
         }
     }
 }

@@ -23,10 +23,10 @@ pub enum Operator {
 /// Why a requirement makes no sense.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RequirementError {
-    /// In or NotIn without values.
+    /// `In` or `NotIn` without values.
     #[error("the requirement on {0} needs at least one value")]
     NoValues(Text),
-    /// Exists or DoesNotExist with values.
+    /// `Exists` or `DoesNotExist` with values.
     #[error("the requirement on {0} takes no values")]
     Values(Text),
     /// A comparison that is not with one whole number.

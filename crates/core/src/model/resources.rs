@@ -113,7 +113,8 @@ impl Resources {
         if name == Self::CPU {
             return if amount % 1000 == 0 { (amount / 1000).to_string() } else { format!("{amount}m") };
         }
-        let in_bytes = matches!(name, Self::MEMORY | "ephemeral-storage" | "storage") || name.starts_with("hugepages-");
+        let in_bytes =
+            matches!(name, Self::MEMORY | "ephemeral-storage" | "storage") || name.starts_with("hugepages-");
         if in_bytes && amount != 0 {
             for (unit, bits) in [("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)] {
                 if amount % (1_i64 << bits) == 0 {
@@ -147,7 +148,8 @@ mod tests {
 
     #[test]
     fn cpu_counts_in_thousandths_and_the_rest_in_units() {
-        let resources = Resources::parse([("cpu", "1.5"), ("memory", "2Gi"), ("nvidia.com/gpu", "2")]).unwrap();
+        let resources =
+            Resources::parse([("cpu", "1.5"), ("memory", "2Gi"), ("nvidia.com/gpu", "2")]).unwrap();
         assert_eq!(resources.get("cpu"), 1500);
         assert_eq!(resources.get("memory"), 2 << 30);
         assert_eq!(resources.to_string(), "cpu 1500m, memory 2Gi, nvidia.com/gpu 2");

@@ -38,14 +38,25 @@ pub struct DaemonSet {
 /// How to plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How long a node that was once ready and is not any more still counts as capacity about to come back.
+    /// How long a node that was once ready and is not any more still counts as capacity about to come back, and how
+    /// long one that has just become ready keeps room for daemonsets that have not come yet.
     pub not_ready_grace: Duration,
     /// How many ways to get its machine a claim may carry.
     pub alternatives: usize,
+    /// How much such another way may cost, in percent of the price of the first.
+    pub max_price_ratio_percent: u32,
+    /// How much of a pool's nodes may be sick, in percent, for its sick nodes to be given up. When more is, the fault is more
+    /// likely in the network or the control plane than in the nodes.
+    pub max_sick_percent: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { not_ready_grace: Duration::from_secs(60), alternatives: 8 }
+        Self {
+            not_ready_grace: Duration::from_mins(1),
+            alternatives: 8,
+            max_price_ratio_percent: 200,
+            max_sick_percent: 20,
+        }
     }
 }

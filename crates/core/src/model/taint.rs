@@ -106,7 +106,9 @@ mod tests {
     #[test]
     fn an_equal_toleration_needs_the_same_value() {
         let taint = Taint::new("gpu", "a100", Effect::NoSchedule);
-        assert!(tolerates_all(&[toleration(Some("gpu"), TolerationOperator::Equal, "a100")], [&taint]).is_ok());
+        assert!(
+            tolerates_all(&[toleration(Some("gpu"), TolerationOperator::Equal, "a100")], [&taint]).is_ok()
+        );
         assert_eq!(
             tolerates_all(&[toleration(Some("gpu"), TolerationOperator::Equal, "h100")], [&taint]),
             Err(&taint)

@@ -1,7 +1,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::model::{ClaimOffering, DisruptionReason, PodId};
+use crate::model::{ClaimOffering, DisruptionReason, Labels, PodId};
 use crate::{Price, Text};
 
 /// A decision: claims to make, claims to delete, and where each pending pod is expected to go.
@@ -27,6 +27,9 @@ pub struct Launch {
     /// The ways to get the machine, best first; never empty. Each holds all the pods planned for it, and all of them
     /// stay within the pool's limits.
     pub offerings: Vec<ClaimOffering>,
+    /// The labels that its node has whichever offering is got, those of the instance types included. The claim carries
+    /// them, so that they are known while the machine is on its way even if the provider cannot be asked.
+    pub labels: Labels,
     /// The pods it is for.
     pub pods: Vec<PodId>,
     /// The claims it replaces.
@@ -69,7 +72,7 @@ pub struct Placement {
 }
 
 /// Where a pod is expected to go.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Target {
     /// A node that is there.
@@ -88,6 +91,10 @@ impl Plan {
 
     /// What the launches cost per hour.
     pub fn launch_cost(&self) -> Price {
-        self.launches.iter().filter_map(|launch| launch.offerings.first()).map(|offering| offering.price).sum()
+        self.launches
+            .iter()
+            .filter_map(|launch| launch.offerings.first())
+            .map(|offering| offering.price)
+            .sum()
     }
 }

@@ -99,7 +99,9 @@ impl fmt::Display for Exclusion {
             Self::Unavailable { offerings } => {
                 write!(f, "{offerings} offerings would fit, and none of them can be had at present")
             }
-            Self::NoInstanceTypes => f.write_str("the provider offers no machine that the pool's requirements allow"),
+            Self::NoInstanceTypes => {
+                f.write_str("the provider offers no machine that the pool's requirements allow")
+            }
         }
     }
 }

@@ -1,0 +1,24 @@
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use tracing_subscriber::EnvFilter;
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// One JSON object a line, for programs.
+    Json,
+}
+
+/// Starts logging to standard error.
+pub(crate) fn start(filter: &str, format: Format) -> Result<()> {
+    let filter =
+        EnvFilter::try_new(filter).with_context(|| format!("--log {filter:?} is not a log filter"))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        Format::Text => builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+        Format::Json => builder.json().init(),
+    }
+    Ok(())
+}

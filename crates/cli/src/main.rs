@@ -1,0 +1,46 @@
+//! The binary `windlass`.
+
+mod crds;
+mod duration;
+mod logging;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// A node autoscaler for Kubernetes: the cheapest machines that run your pods, from any infrastructure.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the controller.
+    Run(Box<run::Run>),
+    /// Print the custom resource definitions, ready for `kubectl apply --server-side -f -`.
+    Crds,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    // Fails only if a provider is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let outcome = match arguments.command {
+        Command::Run(command) => command.execute(),
+        Command::Crds => crds::print(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(&error),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the command's own message to its user")]
+fn complain(error: &anyhow::Error) -> ExitCode {
+    eprintln!("windlass: {error:#}");
+    ExitCode::FAILURE
+}

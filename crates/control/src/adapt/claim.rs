@@ -1,0 +1,87 @@
+use jiff::Timestamp;
+use windlass_api::{NodeClaim, NodeClaimStatus, conditions, labels as marks};
+use windlass_core::Price;
+use windlass_core::model::{
+    Claim, ClaimOffering, ClaimPhase, DisruptionReason, Launched, OfferingKey, well_known,
+};
+
+use super::{api_resources, labels, taints, text};
+
+/// A claim from the API.
+pub fn claim(claim: &NodeClaim) -> Claim {
+    let (metadata, spec) = (&claim.metadata, &claim.spec);
+    let empty = NodeClaimStatus::default();
+    let status = claim.status.as_ref().unwrap_or(&empty);
+    let mut labels = labels(&spec.labels);
+    labels.set(well_known::POOL, spec.pool_ref.name.as_str());
+    Claim {
+        name: text(metadata.name.as_ref()),
+        uid: text(metadata.uid.as_ref()),
+        pool: spec.pool_ref.name.as_str().into(),
+        offerings: spec.offerings.iter().map(offering).collect(),
+        launched: launched(status),
+        phase: phase(status),
+        node: status.node_name.as_deref().map(Into::into),
+        labels,
+        taints: taints(&spec.taints),
+        startup_taints: taints(&spec.startup_taints),
+        disrupted: disrupted(status),
+        deleting: metadata.deletion_timestamp.is_some(),
+        created_at: metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        initialized_at: conditions::find(&status.conditions, conditions::INITIALIZED)
+            .filter(|condition| condition.status == "True")
+            .map(|condition| condition.last_transition_time.0),
+        replaces: replaces(claim),
+    }
+}
+
+fn offering(offering: &windlass_api::ClaimOffering) -> ClaimOffering {
+    ClaimOffering {
+        key: OfferingKey {
+            instance_type: offering.instance_type.as_str().into(),
+            zone: offering.zone.as_str().into(),
+            capacity_type: offering.capacity_type.as_str().into(),
+        },
+        price: offering.price.parse().unwrap_or(Price::ZERO),
+        capacity: api_resources(&offering.capacity),
+        allocatable: api_resources(&offering.allocatable),
+    }
+}
+
+fn launched(status: &NodeClaimStatus) -> Option<Launched> {
+    Some(Launched {
+        provider_id: status.provider_id.as_deref()?.into(),
+        key: OfferingKey {
+            instance_type: text(status.instance_type.as_ref()),
+            zone: text(status.zone.as_ref()),
+            capacity_type: text(status.capacity_type.as_ref()),
+        },
+        price: status.price.as_deref().and_then(|price| price.parse().ok()).unwrap_or(Price::ZERO),
+        capacity: api_resources(&status.capacity),
+        allocatable: api_resources(&status.allocatable),
+    })
+}
+
+fn phase(status: &NodeClaimStatus) -> ClaimPhase {
+    let is = |kind| conditions::is_true(&status.conditions, kind);
+    if is(conditions::INITIALIZED) {
+        ClaimPhase::Initialized
+    } else if is(conditions::REGISTERED) {
+        ClaimPhase::Registered
+    } else if status.provider_id.is_some() {
+        ClaimPhase::Launched
+    } else {
+        ClaimPhase::Pending
+    }
+}
+
+fn disrupted(status: &NodeClaimStatus) -> Option<DisruptionReason> {
+    let condition = conditions::find(&status.conditions, conditions::DISRUPTED)?;
+    (condition.status == "True" && condition.reason == DisruptionReason::Sick.as_str())
+        .then_some(DisruptionReason::Sick)
+}
+
+fn replaces(claim: &NodeClaim) -> Vec<windlass_core::Text> {
+    let names = claim.metadata.annotations.as_ref().and_then(|all| all.get(marks::REPLACES));
+    names.map_or("", String::as_str).split(',').filter(|name| !name.is_empty()).map(Into::into).collect()
+}

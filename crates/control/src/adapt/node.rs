@@ -1,0 +1,96 @@
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node as ApiNode;
+use windlass_api::labels as marks;
+use windlass_core::model::{Node, Readiness, Taint};
+
+use super::{effect_named, labels, resources, text};
+
+/// A node from the API.
+pub fn node(node: &ApiNode) -> Node {
+    let (metadata, spec, status) = (&node.metadata, node.spec.as_ref(), node.status.as_ref());
+    let annotation = |key: &str| {
+        metadata.annotations.as_ref().and_then(|all| all.get(key)).map(|value| value.as_str().into())
+    };
+    let taints = spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten().filter_map(|taint| {
+        let effect = effect_named(&taint.effect)?;
+        Some(Taint::new(&taint.key, taint.value.as_deref().unwrap_or(""), effect))
+    });
+    let mut labels = labels(metadata.labels.iter().flatten());
+    // Node affinity can also match this field; as a label it needs no case of its own.
+    labels.set("metadata.name", text(metadata.name.as_ref()));
+    Node {
+        name: text(metadata.name.as_ref()),
+        uid: text(metadata.uid.as_ref()),
+        provider_id: spec
+            .and_then(|spec| spec.provider_id.as_deref())
+            .filter(|id| !id.is_empty())
+            .map(Into::into),
+        labels,
+        taints: taints.collect(),
+        capacity: resources(status.and_then(|status| status.capacity.as_ref())),
+        allocatable: resources(status.and_then(|status| status.allocatable.as_ref())),
+        readiness: readiness(node),
+        unschedulable: spec.and_then(|spec| spec.unschedulable).unwrap_or(false),
+        deleting: metadata.deletion_timestamp.is_some(),
+        claim_uid: annotation(marks::CLAIM_UID),
+        provider: annotation(marks::PROVIDER),
+        held: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == marks::FINALIZER),
+    }
+}
+
+fn readiness(node: &ApiNode) -> Readiness {
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let ready = conditions.into_iter().flatten().find(|condition| condition.type_ == "Ready");
+    match ready {
+        Some(condition) if condition.status == "True" => Readiness::Ready,
+        Some(condition) => {
+            let since = condition.last_transition_time.as_ref().or(node.metadata.creation_timestamp.as_ref());
+            Readiness::NotReady { since: since.map_or(Timestamp::UNIX_EPOCH, |time| time.0) }
+        }
+        None => {
+            let since = node.metadata.creation_timestamp.as_ref();
+            Readiness::NotReady { since: since.map_or(Timestamp::UNIX_EPOCH, |time| time.0) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windlass_core::model::Readiness;
+
+    use super::node;
+
+    #[test]
+    fn a_node_keeps_what_planning_needs() {
+        let object = json!({
+            "metadata": {
+                "name": "n1", "uid": "u1", "labels": {"zone": "a"},
+                "annotations": {"windlass.dev/claim-uid": "c1"}, "finalizers": ["windlass.dev/machine"],
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+            },
+            "spec": {"providerID": "sim://1", "taints": [{"key": "gpu", "effect": "NoSchedule"}]},
+            "status": {
+                "capacity": {"cpu": "4"}, "allocatable": {"cpu": "3900m", "memory": "1Gi"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        });
+        let node = node(&serde_json::from_value(object).unwrap());
+        assert_eq!(
+            (&*node.name, node.provider_id.as_deref(), node.claim_uid.as_deref()),
+            ("n1", Some("sim://1"), Some("c1"))
+        );
+        assert_eq!((node.allocatable.get("cpu"), node.allocatable.get("memory")), (3900, 1 << 30));
+        assert_eq!(
+            (node.taints[0].to_string().as_str(), node.held, node.readiness),
+            ("gpu:NoSchedule", true, Readiness::Ready)
+        );
+    }
+
+    #[test]
+    fn a_node_without_a_ready_condition_is_not_ready_since_it_was_made() {
+        let object = json!({"metadata": {"name": "n1", "creationTimestamp": "2026-01-01T00:00:00Z"}});
+        let since = "2026-01-01T00:00:00Z".parse().unwrap();
+        assert_eq!(node(&serde_json::from_value(object).unwrap()).readiness, Readiness::NotReady { since });
+    }
+}

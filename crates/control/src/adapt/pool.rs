@@ -1,0 +1,132 @@
+use std::sync::Arc;
+
+use windlass_api::{NodePool, NodePoolStatus, RequirementOperator};
+use windlass_core::model::{Operator, Pool, Requirement, Requirements, Resources};
+use windlass_core::{Quantity, Text};
+
+use super::{labels, taints, text};
+
+/// A pool from the API, or in words why it makes no sense. Admission refuses nearly all of that; what it cannot see
+/// comes out here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolDefinition {
+    /// Its UID, for ownership.
+    pub uid: Text,
+    /// The generation of its specification, for conditions.
+    pub generation: Option<i64>,
+    /// The pool, as yet without instance types; not to be used if there is an error.
+    pub pool: Pool,
+    /// Why it cannot be used.
+    pub error: Option<String>,
+    /// What was last said about it.
+    pub status: NodePoolStatus,
+}
+
+/// A pool from the API.
+pub fn pool(pool: &NodePool) -> PoolDefinition {
+    let (spec, template) = (&pool.spec, &pool.spec.template);
+    let mut error = None;
+    let mut requirements = Requirements::new();
+    for requirement in &template.spec.requirements {
+        let key: Text = requirement.key.as_str().into();
+        let values: Vec<Text> = requirement.values.iter().map(|value| value.as_str().into()).collect();
+        match Requirement::new(&key, operator(requirement.operator), &values) {
+            Ok(parsed) => requirements.add(&key, parsed),
+            Err(problem) => error = Some(format!("spec.template.spec.requirements: {problem}")),
+        }
+    }
+    let (mut limits, mut max_nodes) = (Resources::new(), None);
+    for (name, quantity) in &spec.limits {
+        match quantity.as_str().parse::<Quantity>() {
+            Ok(amount) if amount.milli() < 0 => {
+                error = Some(format!("spec.limits.{name} is negative: write 0 or more"));
+            }
+            Ok(amount) if name == "nodes" => {
+                max_nodes = Some(u32::try_from(amount.units()).unwrap_or(u32::MAX))
+            }
+            Ok(amount) => {
+                limits.set(name, if name == Resources::CPU { amount.milli() } else { amount.units() });
+            }
+            Err(problem) => error = Some(format!("spec.limits.{name}: {problem}")),
+        }
+    }
+    PoolDefinition {
+        uid: text(pool.metadata.uid.as_ref()),
+        generation: pool.metadata.generation,
+        pool: Pool {
+            name: text(pool.metadata.name.as_ref()),
+            provider: spec.provider_ref.name.as_str().into(),
+            weight: spec.weight,
+            requirements,
+            labels: labels(&template.metadata.labels),
+            annotations: labels(&template.metadata.annotations),
+            taints: taints(&template.spec.taints),
+            startup_taints: taints(&template.spec.startup_taints),
+            termination_grace_period: template
+                .spec
+                .termination_grace_period
+                .and_then(|period| period.limit()),
+            limits,
+            max_nodes,
+            min_nodes: u32::try_from(spec.min_nodes).unwrap_or(0),
+            consolidate_after: spec.disruption.consolidate_after.limit(),
+            unusable: error.as_deref().map(Into::into),
+            instance_types: Arc::default(),
+        },
+        error,
+        status: pool.status.clone().unwrap_or_default(),
+    }
+}
+
+fn operator(operator: RequirementOperator) -> Operator {
+    match operator {
+        RequirementOperator::In => Operator::In,
+        RequirementOperator::NotIn => Operator::NotIn,
+        RequirementOperator::Exists => Operator::Exists,
+        RequirementOperator::DoesNotExist => Operator::DoesNotExist,
+        RequirementOperator::Gt => Operator::Gt,
+        RequirementOperator::Lt => Operator::Lt,
+        RequirementOperator::Gte => Operator::Gte,
+        RequirementOperator::Lte => Operator::Lte,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{PoolDefinition, pool};
+
+    fn read(spec: Value) -> PoolDefinition {
+        let object = json!({"apiVersion": "windlass.dev/v1alpha1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": spec});
+        pool(&serde_json::from_value(object).unwrap())
+    }
+
+    #[test]
+    fn limits_are_whole_numbers_with_nodes_apart() {
+        let definition = read(
+            json!({"providerRef": {"name": "x"}, "limits": {"nodes": 3, "cpu": "2500m", "memory": "1Gi"}}),
+        );
+        assert_eq!(definition.error, None);
+        assert_eq!(definition.pool.max_nodes, Some(3));
+        assert_eq!(definition.pool.limits.to_string(), "cpu 2500m, memory 1Gi");
+    }
+
+    #[test]
+    fn a_pool_that_makes_no_sense_says_which_field() {
+        for (spec, field) in [
+            (json!({"providerRef": {"name": "x"}, "limits": {"cpu": "-1"}}), "spec.limits.cpu"),
+            (json!({"providerRef": {"name": "x"}, "limits": {"cpu": "many"}}), "spec.limits.cpu"),
+            (
+                json!({"providerRef": {"name": "x"}, "template": {"spec": {"requirements": [
+                    {"key": "a", "operator": "Gt", "values": ["b"]}]}}}),
+                "spec.template.spec.requirements",
+            ),
+        ] {
+            let definition = read(spec);
+            let error = definition.error.unwrap();
+            assert!(error.starts_with(field), "{error}");
+            assert!(definition.pool.unusable.is_some());
+        }
+    }
+}

@@ -1,0 +1,308 @@
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::ListParams;
+use kube::runtime::watcher;
+use kube::{Api, Client, ResourceExt};
+use tokio::sync::{Notify, watch};
+use tokio::time::{sleep, timeout};
+use tracing::{info, warn};
+use windlass_api::{NodeClaim, NodePool, NodeProvider};
+use windlass_core::Text;
+use windlass_providers::{Clock, ProviderFactory};
+
+use crate::catalogue::{Keeper, Providers};
+use crate::events::{EventWriter, Events, events};
+use crate::index::{Changed, SharedIndex};
+use crate::leader::{Elector, Leadership, LeaseSettings, gated_client};
+use crate::lifecycle::Shell;
+use crate::planning::{Executor, Planner};
+use crate::queue::Queue;
+use crate::status::PoolReporter;
+use crate::sweep::Sweeper;
+use crate::watch::{Watched, watch};
+use crate::{Metrics, Settings};
+
+/// All that the controller needs from outside.
+pub struct Dependencies {
+    /// The client to the API server, not gated.
+    pub client: Client,
+    /// Makes providers.
+    pub factory: Arc<dyn ProviderFactory>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Where the names of claims come from.
+    pub random: fastrand::Rng,
+    /// Whether this process leads. Providers that write to the cluster should use a client gated by it.
+    pub leadership: Leadership,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// Every delay, deadline and interval.
+    pub settings: Settings,
+}
+
+/// How the parts tell each other that something has changed.
+#[derive(Debug)]
+pub(crate) struct Bus {
+    pub(crate) index: SharedIndex,
+    pub(crate) plan: Notify,
+    pub(crate) claims: Queue,
+    pub(crate) providers: Notify,
+    pub(crate) status: Notify,
+    pub(crate) events: Events,
+    pub(crate) metrics: Metrics,
+}
+
+impl Bus {
+    /// Tells everyone whom a change concerns.
+    pub(crate) fn announce(&self, changed: Changed) {
+        self.announce_to_planner(&changed);
+        if changed.providers {
+            self.providers.notify_one();
+            self.status.notify_one();
+        }
+        for claim in changed.claims {
+            self.claims.add(claim);
+        }
+    }
+
+    /// Tells the planner of a change that the lifecycle itself has made.
+    pub(crate) fn announce_to_planner(&self, changed: &Changed) {
+        if changed.plan {
+            self.plan.notify_one();
+            self.status.notify_one();
+        }
+    }
+}
+
+/// Whether the controller is fit to serve.
+#[derive(Clone, Debug)]
+pub struct Health {
+    index: SharedIndex,
+    leadership: Leadership,
+}
+
+/// Without an answer of the API server for this long, the process is not ready.
+const SILENCE: Duration = Duration::from_secs(60);
+
+impl Health {
+    /// Why the process is not ready, if it is not.
+    pub fn unready(&self) -> Option<&'static str> {
+        if !self.index.lock().is_synced() {
+            Some("the cluster's objects have not all been listed yet")
+        } else if !self.leadership.has_heard_within(SILENCE) {
+            Some("the API server has not answered for a minute")
+        } else {
+            None
+        }
+    }
+
+    /// Whether this process holds the lease.
+    pub fn leads(&self) -> bool {
+        self.leadership.may_write()
+    }
+}
+
+/// The whole controller.
+pub struct Controller {
+    client: Client,
+    gated: Client,
+    factory: Arc<dyn ProviderFactory>,
+    clock: Arc<dyn Clock>,
+    random: Arc<Mutex<fastrand::Rng>>,
+    leadership: Leadership,
+    settings: Arc<Settings>,
+    bus: Arc<Bus>,
+    event_writer: EventWriter,
+    stopping: watch::Sender<bool>,
+}
+
+impl Controller {
+    /// Puts the controller together; nothing happens before [`Controller::run`].
+    pub fn new(dependencies: Dependencies) -> Self {
+        let Dependencies { client, factory, clock, random, leadership, metrics, settings } = dependencies;
+        let gated = gated_client(client.clone(), leadership.clone());
+        let (events, event_writer) =
+            events(gated.clone(), clock.clone(), settings.identity.clone(), metrics.clone());
+        let bus = Bus {
+            index: SharedIndex::default(),
+            plan: Notify::new(),
+            claims: Queue::default(),
+            providers: Notify::new(),
+            status: Notify::new(),
+            events,
+            metrics,
+        };
+        Self {
+            client,
+            gated,
+            factory,
+            clock,
+            random: Arc::new(Mutex::new(random)),
+            leadership,
+            settings: Arc::new(settings),
+            bus: Arc::new(bus),
+            event_writer,
+            stopping: watch::Sender::new(false),
+        }
+    }
+
+    /// How the controller is, also while it runs.
+    pub fn health(&self) -> Health {
+        Health { index: self.bus.index.clone(), leadership: self.leadership.clone() }
+    }
+
+    /// Runs until the shutdown comes. Work under way is then finished, within bounds, and the lease released.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let mut elector = self.elector();
+        {
+            let background =
+                async { tokio::join!(self.watch_everything(), self.event_writer.run(), elector.run()) };
+            let overdue = async {
+                shutdown.await;
+                info!("shutting down");
+                self.stopping.send_replace(true);
+                sleep(self.settings.shutdown_grace).await;
+            };
+            tokio::select! {
+                _ = background => {}
+                () = self.lead_when_elected() => info!("all work under way has ended"),
+                () = overdue => warn!("work under way did not end in time and is left for the next process"),
+            }
+        }
+        elector.release().await;
+    }
+
+    fn elector(&self) -> Elector {
+        let suffix = self.settings.scope.as_ref().map(|scope| format!("-{scope}")).unwrap_or_default();
+        let lease = LeaseSettings {
+            namespace: self.settings.namespace.clone(),
+            name: format!("windlass{suffix}"),
+            identity: self.settings.identity.clone(),
+            duration: self.settings.lease_duration,
+            renew_deadline: self.settings.renew_deadline,
+            retry: self.settings.lease_retry,
+        };
+        Elector::new(self.client.clone(), lease, self.leadership.clone(), self.clock.clone())
+    }
+
+    async fn watch_everything(&self) {
+        let seconds = u32::try_from(self.settings.watch_timeout.as_secs()).unwrap_or(u32::MAX);
+        let all = watcher::Config::default().timeout(seconds);
+        let ours = all.clone().labels(&self.settings.scope_selector());
+        tokio::join!(
+            self.watch_kind::<Pod>(&all),
+            self.watch_kind::<Node>(&all),
+            self.watch_kind::<DaemonSet>(&all),
+            self.watch_kind::<NodeProvider>(&ours),
+            self.watch_kind::<NodePool>(&ours),
+            self.watch_kind::<NodeClaim>(&ours),
+        );
+    }
+
+    async fn watch_kind<K: Watched>(&self, config: &watcher::Config) {
+        watch::<K>(self.client.clone(), config.clone(), self.bus.clone(), self.clock.clone()).await;
+    }
+
+    /// Leads whenever this process is elected, until it is told to stop.
+    async fn lead_when_elected(&self) {
+        let mut stopping = self.stopping.subscribe();
+        loop {
+            tokio::select! {
+                () = self.leadership.gained() => {}
+                _ = stopping.wait_for(|stop| *stop) => return,
+            }
+            self.bus.metrics.leads(true);
+            tokio::select! {
+                () = self.lead() => return,
+                () = self.leadership.lost() => warn!("this process leads no more"),
+            }
+            self.bus.metrics.leads(false);
+        }
+    }
+
+    /// Does the leader's work until told to stop. Whatever an earlier leader wrote is read first, past any cache.
+    async fn lead(&self) {
+        self.read_claims().await;
+        let (client, bus, clock, settings) = (&self.gated, &self.bus, &self.clock, &self.settings);
+        let providers = Arc::new(Providers::default());
+        let shell = Arc::new(Shell::new(
+            client.clone(),
+            bus.clone(),
+            providers.clone(),
+            clock.clone(),
+            settings.clone(),
+        ));
+        let executor = Arc::new(Executor {
+            client: client.clone(),
+            bus: bus.clone(),
+            clock: clock.clone(),
+            settings: settings.clone(),
+            random: self.random.clone(),
+        });
+        let keeper = Keeper {
+            client: client.clone(),
+            bus: bus.clone(),
+            providers: providers.clone(),
+            factory: self.factory.clone(),
+            leadership: self.leadership.clone(),
+            random: self.random.clone(),
+            clock: clock.clone(),
+            settings: settings.clone(),
+        };
+        let planner = Planner {
+            bus: bus.clone(),
+            executor: executor.clone(),
+            clock: clock.clone(),
+            settings: settings.clone(),
+        };
+        let reporter = PoolReporter {
+            client: client.clone(),
+            bus: bus.clone(),
+            clock: clock.clone(),
+            settings: settings.clone(),
+        };
+        let sweeper = Sweeper {
+            client: client.clone(),
+            bus: bus.clone(),
+            providers,
+            shell: shell.clone(),
+            executor,
+            clock: clock.clone(),
+            settings: settings.clone(),
+        };
+        tokio::select! {
+            () = shell.run(&self.stopping) => {}
+            _ = async { tokio::join!(keeper.run(), sweeper.run(), planner.run(), reporter.run()) } => {}
+        }
+    }
+
+    async fn read_claims(&self) {
+        let api: Api<NodeClaim> = Api::all(self.client.clone());
+        let ours = ListParams::default().labels(&self.settings.scope_selector());
+        let mut errors = 0;
+        let claims = loop {
+            match timeout(self.settings.renew_deadline, api.list(&ours)).await {
+                Ok(Ok(claims)) => break claims.items,
+                Ok(Err(error)) => warn!(%error, "the claims could not be listed"),
+                Err(_) => warn!("the claims could not be listed: the API server does not answer"),
+            }
+            errors += 1;
+            sleep(self.settings.retry_after(errors)).await;
+        };
+        let seen: BTreeSet<String> = claims.iter().map(ResourceExt::name_any).collect();
+        let mut index = self.bus.index.lock();
+        let mut changed = Changed::plan();
+        for claim in claims {
+            changed |= index.claims.saw(claim);
+        }
+        changed |= index.claims.retain(&seen, self.clock.now());
+        changed.claims.extend(seen.iter().map(|name| Text::from(name.as_str())));
+        drop(index);
+        self.bus.announce(changed);
+    }
+}

@@ -1,0 +1,232 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+use windlass_api::NodeClaim;
+use windlass_core::Text;
+use windlass_core::model::Claim;
+
+use super::Changed;
+use crate::adapt;
+use crate::kubernetes::version;
+
+/// The claims, as far as they are known from watches and from our own writes, whichever is newer.
+///
+/// A claim that was just written counts at once, so that limits hold at every instant although the watch may lag by
+/// minutes. Two things could make that go wrong for ever, and both heal: a write that is remembered after its claim's
+/// deletion was seen (the UIDs of deleted claims are kept for a while), and a write that no watch event ever confirms
+/// (such claims are named by [`ClaimMirror::unconfirmed`], to be looked up).
+#[derive(Debug, Default)]
+pub struct ClaimMirror {
+    objects: BTreeMap<Text, Arc<NodeClaim>>,
+    model: Arc<BTreeMap<Text, Arc<Claim>>>,
+    /// Written by us and not yet seen in a watch, with the time of the write.
+    unconfirmed: BTreeMap<Text, Timestamp>,
+    /// The UIDs of claims known to be gone, with the time at which that was learnt.
+    gone: BTreeMap<Text, Timestamp>,
+    by_uid: BTreeMap<Text, Text>,
+    by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
+}
+
+/// How long the UIDs of deleted claims are kept: longer than any watch event or answer can be late.
+const REMEMBER_GONE: SignedDuration = SignedDuration::from_mins(30);
+
+impl ClaimMirror {
+    /// The claims in the planner's notation.
+    pub fn model(&self) -> Arc<BTreeMap<Text, Arc<Claim>>> {
+        self.model.clone()
+    }
+
+    /// A claim by its name.
+    pub fn get(&self, name: &str) -> Option<Arc<NodeClaim>> {
+        self.objects.get(name).cloned()
+    }
+
+    /// All claims.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<NodeClaim>> {
+        self.objects.values()
+    }
+
+    /// The names of all claims.
+    pub fn names(&self) -> BTreeSet<Text> {
+        self.objects.keys().cloned().collect()
+    }
+
+    /// The name of the claim with this UID, or of the one that took over a machine launched under it.
+    pub fn name_by_uid(&self, uid: &str) -> Option<&Text> {
+        self.by_uid.get(uid)
+    }
+
+    /// The names of the claims that say they have this machine: one, unless something is very wrong.
+    pub fn names_by_provider_id(&self, provider_id: &str) -> impl Iterator<Item = &Text> {
+        self.by_provider_id.get(provider_id).into_iter().flatten()
+    }
+
+    /// Takes in a claim from a watch or a list.
+    pub fn saw(&mut self, claim: NodeClaim) -> Changed {
+        let name: Text = claim.name_any().into();
+        let seen = version(claim.metadata.resource_version.as_deref());
+        let known = self.objects.get(&name).map(|known| version(known.metadata.resource_version.as_deref()));
+        if known.is_none_or(|known| seen >= known) {
+            self.unconfirmed.remove(&name);
+        }
+        self.store(name, claim)
+    }
+
+    /// Takes in the answer to one of our own writes.
+    pub fn wrote(&mut self, claim: NodeClaim, now: Timestamp) -> Changed {
+        let name: Text = claim.name_any().into();
+        let changed = self.store(name.clone(), claim);
+        if !changed.claims.is_empty() {
+            self.unconfirmed.insert(name, now);
+        }
+        changed
+    }
+
+    fn store(&mut self, name: Text, mut claim: NodeClaim) -> Changed {
+        let uid = claim.uid().unwrap_or_default();
+        if self.gone.contains_key(uid.as_str()) {
+            return Changed::nothing();
+        }
+        if let Some(known) = self.objects.get(&name) {
+            let same = known.metadata.uid == claim.metadata.uid;
+            let new = version(claim.metadata.resource_version.as_deref());
+            if same && new <= version(known.metadata.resource_version.as_deref()) {
+                return Changed::nothing();
+            }
+        }
+        claim.metadata.managed_fields = None;
+        self.unlink(&name);
+        self.by_uid.insert(uid.into(), name.clone());
+        if let Some(adopt) = &claim.spec.adopt {
+            self.by_uid.insert(adopt.claim_uid.as_str().into(), name.clone());
+        }
+        if let Some(id) = claim.status.as_ref().and_then(|status| status.provider_id.as_deref()) {
+            self.by_provider_id.entry(id.into()).or_default().insert(name.clone());
+        }
+        Arc::make_mut(&mut self.model).insert(name.clone(), Arc::new(adapt::claim(&claim)));
+        self.objects.insert(name.clone(), Arc::new(claim));
+        Changed { plan: true, claims: BTreeSet::from([name]), providers: false }
+    }
+
+    /// Takes in that a claim is gone.
+    pub fn lost(&mut self, name: &str, uid: &str, now: Timestamp) -> Changed {
+        self.gone.retain(|_, since| now.duration_since(*since) < REMEMBER_GONE);
+        self.gone.insert(uid.into(), now);
+        match self.objects.get(name) {
+            Some(known) if known.metadata.uid.as_deref() == Some(uid) => {}
+            _ => return Changed::nothing(),
+        }
+        self.unlink(name);
+        self.unconfirmed.remove(name);
+        self.objects.remove(name);
+        Arc::make_mut(&mut self.model).remove(name);
+        Changed { plan: true, claims: BTreeSet::from([name.into()]), providers: false }
+    }
+
+    /// Takes in that only these claims exist. Those written and not yet seen stay: the list may be older than the write.
+    pub fn retain(&mut self, seen: &BTreeSet<String>, now: Timestamp) -> Changed {
+        let absent: Vec<_> = self
+            .objects
+            .iter()
+            .filter(|(name, _)| !seen.contains(&***name) && !self.unconfirmed.contains_key(*name))
+            .map(|(name, claim)| (name.clone(), claim.uid().unwrap_or_default()))
+            .collect();
+        let mut changed = Changed::nothing();
+        for (name, uid) in absent {
+            changed |= self.lost(&name, &uid, now);
+        }
+        changed
+    }
+
+    /// Claims that were written this long ago and that no watch has shown since.
+    pub fn unconfirmed(&self, age: SignedDuration, now: Timestamp) -> Vec<Arc<NodeClaim>> {
+        let old = self.unconfirmed.iter().filter(|(_, since)| now.duration_since(**since) >= age);
+        old.filter_map(|(name, _)| self.get(name)).collect()
+    }
+
+    fn unlink(&mut self, name: &str) {
+        let Some(known) = self.objects.get(name) else { return };
+        self.by_uid.remove(known.uid().unwrap_or_default().as_str());
+        if let Some(adopt) = &known.spec.adopt {
+            self.by_uid.remove(adopt.claim_uid.as_str());
+        }
+        let Some(id) = known.status.as_ref().and_then(|status| status.provider_id.as_deref()) else { return };
+        if let Some(names) = self.by_provider_id.get_mut(id) {
+            names.remove(name);
+            if names.is_empty() {
+                self.by_provider_id.remove(id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use jiff::{SignedDuration, Timestamp, ToSpan};
+    use serde_json::json;
+    use windlass_api::NodeClaim;
+
+    use super::ClaimMirror;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn claim(name: &str, uid: &str, version: u32) -> NodeClaim {
+        serde_json::from_value(json!({
+            "apiVersion": "windlass.dev/v1alpha1", "kind": "NodeClaim",
+            "metadata": {"name": name, "uid": uid, "resourceVersion": version.to_string()},
+            "spec": {
+                "poolRef": {"name": "p"}, "providerRef": {"name": "s"}, "reason": {"purpose": "PendingPods"},
+            },
+        }))
+        .unwrap()
+    }
+
+    fn stored(mirror: &ClaimMirror, name: &str) -> Option<String> {
+        mirror.get(name).and_then(|claim| claim.metadata.resource_version.clone())
+    }
+
+    #[test]
+    fn an_own_write_counts_at_once_and_a_late_event_does_not_undo_it() {
+        let mut mirror = ClaimMirror::default();
+        mirror.wrote(claim("a", "u1", 10), NOW);
+        assert_eq!(mirror.model().len(), 1);
+        mirror.saw(claim("a", "u1", 8));
+        assert_eq!(stored(&mirror, "a").as_deref(), Some("10"));
+    }
+
+    #[test]
+    fn a_relist_that_is_older_than_an_own_write_does_not_drop_it() {
+        let mut mirror = ClaimMirror::default();
+        mirror.wrote(claim("a", "u1", 10), NOW);
+        mirror.saw(claim("b", "u2", 9));
+        mirror.retain(&BTreeSet::new(), NOW);
+        assert_eq!(mirror.names().len(), 1, "b was seen and is gone, a was only written");
+        assert_eq!(mirror.unconfirmed(SignedDuration::from_secs(30), NOW + 30.seconds()).len(), 1);
+        mirror.saw(claim("a", "u1", 10));
+        mirror.retain(&BTreeSet::new(), NOW);
+        assert!(mirror.names().is_empty());
+    }
+
+    #[test]
+    fn an_own_write_answered_after_the_deletion_was_seen_is_not_remembered() {
+        let mut mirror = ClaimMirror::default();
+        mirror.saw(claim("a", "u1", 10));
+        mirror.lost("a", "u1", NOW);
+        assert!(mirror.wrote(claim("a", "u1", 9), NOW).claims.is_empty());
+        assert!(mirror.names().is_empty());
+    }
+
+    #[test]
+    fn a_claim_made_anew_under_the_same_name_is_another_one() {
+        let mut mirror = ClaimMirror::default();
+        mirror.saw(claim("a", "u1", 10));
+        mirror.saw(claim("a", "u2", 12));
+        mirror.lost("a", "u1", NOW);
+        assert_eq!(stored(&mirror, "a").as_deref(), Some("12"), "the late deletion is that of the first");
+        assert_eq!(mirror.name_by_uid("u1"), None);
+    }
+}

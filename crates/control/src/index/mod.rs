@@ -1,0 +1,129 @@
+//! All that is known of the cluster, kept up by watches and by what Windlass itself writes.
+//!
+//! The methods are synchronous: a watch event goes in, and what comes out is who should look again ([`Changed`]).
+
+mod claims;
+mod nodes;
+mod pods;
+mod pools;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::BitOrAssign;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use windlass_core::Text;
+use windlass_core::model::{DaemonSet, Node, Pod, PodId, PodShape, Pool, Settings, Snapshot};
+
+use crate::avoidance::Avoidance;
+
+pub use claims::ClaimMirror;
+pub use nodes::Registrant;
+pub use pools::{Catalogue, ProviderEntry};
+
+use crate::adapt::PoolDefinition;
+
+/// Who should look again after a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// The planner.
+    pub plan: bool,
+    /// The lifecycle of these claims.
+    pub claims: BTreeSet<Text>,
+    /// Whoever keeps providers, their offers and their status.
+    pub providers: bool,
+}
+
+impl Changed {
+    /// Nobody.
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// The planner.
+    pub fn plan() -> Self {
+        Self { plan: true, ..Self::default() }
+    }
+}
+
+impl BitOrAssign for Changed {
+    fn bitor_assign(&mut self, other: Self) {
+        self.plan |= other.plan;
+        self.providers |= other.providers;
+        self.claims.extend(other.claims);
+    }
+}
+
+/// The kinds that must have been listed once before anything is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are the kinds")]
+pub enum Kind {
+    Pod,
+    Node,
+    DaemonSet,
+    NodeProvider,
+    NodePool,
+    NodeClaim,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Pod, Self::Node, Self::DaemonSet, Self::NodeProvider, Self::NodePool, Self::NodeClaim];
+}
+
+/// All that is known of the cluster.
+#[derive(Debug, Default)]
+pub struct Index {
+    pods: Arc<BTreeMap<PodId, Arc<Pod>>>,
+    nodes: Arc<BTreeMap<Text, Arc<Node>>>,
+    daemon_sets: Arc<BTreeMap<PodId, Arc<DaemonSet>>>,
+    pools: Arc<BTreeMap<Text, Arc<Pool>>>,
+    last_pod_change: Arc<BTreeMap<Text, Timestamp>>,
+    /// The claims.
+    pub claims: ClaimMirror,
+    definitions: BTreeMap<Text, PoolDefinition>,
+    providers: BTreeMap<Text, ProviderEntry>,
+    avoidance: Avoidance,
+    shapes: BTreeSet<Arc<PodShape>>,
+    nodes_by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
+    listed: BTreeSet<Kind>,
+}
+
+impl Index {
+    /// What is known now, for planning.
+    pub fn snapshot(&self, settings: &Settings) -> Snapshot {
+        Snapshot {
+            pools: self.pools.clone(),
+            claims: self.claims.model(),
+            nodes: self.nodes.clone(),
+            pods: self.pods.clone(),
+            daemon_sets: self.daemon_sets.clone(),
+            last_pod_change: self.last_pod_change.clone(),
+            settings: settings.clone(),
+        }
+    }
+
+    /// Notes that all objects of a kind have been seen.
+    pub fn listed(&mut self, kind: Kind) -> Changed {
+        let first = self.listed.insert(kind);
+        let claims = if first && self.is_synced() { self.claims.names() } else { BTreeSet::new() };
+        Changed { plan: first, claims, providers: first }
+    }
+
+    /// Whether all kinds have been listed: before that, absence means nothing.
+    pub fn is_synced(&self) -> bool {
+        self.listed.len() == Kind::ALL.len()
+    }
+}
+
+/// The index, shared. No lock is held across an await.
+#[derive(Clone, Debug, Default)]
+pub struct SharedIndex(Arc<Mutex<Index>>);
+
+impl SharedIndex {
+    /// The index.
+    pub fn lock(&self) -> MutexGuard<'_, Index> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

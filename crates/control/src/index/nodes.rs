@@ -1,0 +1,100 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use windlass_api::NodeClaim;
+use windlass_core::Text;
+use windlass_core::model::Node;
+
+use super::{Changed, Index};
+
+/// The node that stands for a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Registrant {
+    /// There is none.
+    Nobody,
+    /// This one.
+    Node(Arc<Node>),
+    /// Several nodes name the claim's machine as theirs, so that none can be believed.
+    Several(Vec<Text>),
+}
+
+impl Index {
+    /// Takes in a node.
+    pub fn saw_node(&mut self, node: Node) -> Changed {
+        if self.nodes.get(&node.name).is_some_and(|known| **known == node) {
+            return Changed::nothing();
+        }
+        let mut changed = self.lost_node_silently(&node.name);
+        if let Some(id) = &node.provider_id {
+            self.nodes_by_provider_id.entry(id.clone()).or_default().insert(node.name.clone());
+        }
+        changed |= self.concerned(&node);
+        changed.plan = true;
+        Arc::make_mut(&mut self.nodes).insert(node.name.clone(), Arc::new(node));
+        changed
+    }
+
+    /// Takes in that a node is gone.
+    pub fn lost_node(&mut self, name: &str) -> Changed {
+        let mut changed = self.lost_node_silently(name);
+        Arc::make_mut(&mut self.last_pod_change).remove(name);
+        changed.plan = true;
+        changed
+    }
+
+    /// Takes in that only these nodes exist.
+    pub fn retain_nodes(&mut self, seen: &BTreeSet<String>) -> Changed {
+        let absent: Vec<Text> = self.nodes.keys().filter(|name| !seen.contains(&***name)).cloned().collect();
+        let mut changed = Changed::nothing();
+        for name in absent {
+            changed |= self.lost_node(&name);
+        }
+        changed
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.nodes.values()
+    }
+
+    /// A node by its name.
+    pub fn node(&self, name: &str) -> Option<&Arc<Node>> {
+        self.nodes.get(name)
+    }
+
+    /// The node that stands for a claim: the one with the claim's machine, and no other, whatever it is called and
+    /// whatever it says of itself.
+    pub fn registrant(&self, claim: &NodeClaim) -> Registrant {
+        let Some(id) = claim.status.as_ref().and_then(|status| status.provider_id.as_deref()) else {
+            return Registrant::Nobody;
+        };
+        let names = self.nodes_by_provider_id.get(id).into_iter().flatten();
+        let mut nodes: Vec<_> = names.filter_map(|name| self.nodes.get(name)).cloned().collect();
+        match (nodes.pop(), nodes.is_empty()) {
+            (None, _) => Registrant::Nobody,
+            (Some(node), true) => Registrant::Node(node),
+            (Some(last), false) => Registrant::Several(
+                nodes.iter().map(|node| node.name.clone()).chain([last.name.clone()]).collect(),
+            ),
+        }
+    }
+
+    fn lost_node_silently(&mut self, name: &str) -> Changed {
+        let Some(node) = Arc::make_mut(&mut self.nodes).remove(name) else { return Changed::nothing() };
+        if let Some(id) = &node.provider_id
+            && let Some(names) = self.nodes_by_provider_id.get_mut(id)
+        {
+            names.remove(name);
+            if names.is_empty() {
+                self.nodes_by_provider_id.remove(id);
+            }
+        }
+        self.concerned(&node)
+    }
+
+    fn concerned(&self, node: &Node) -> Changed {
+        let by_machine = node.provider_id.iter().flat_map(|id| self.claims.names_by_provider_id(id));
+        let by_mark = node.claim_uid.iter().filter_map(|uid| self.claims.name_by_uid(uid));
+        Changed { claims: by_machine.chain(by_mark).cloned().collect(), ..Changed::default() }
+    }
+}

@@ -1,0 +1,213 @@
+//! A claim that is being deleted: drain its node, end its machine, let go.
+
+use jiff::Timestamp;
+use windlass_api::conditions::{self, Truth};
+use windlass_api::{NodeClaim, labels};
+use windlass_core::model::Node;
+use windlass_providers::{ProviderError, Termination};
+
+use super::draft::{Draft, machine_uid};
+use super::node::is_cordoned;
+use super::{Answer, Effect, Observation, Times};
+use crate::index::Registrant;
+
+pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
+    say_why(draft, claim);
+    if let Some(Answer::Failed(why)) = &seen.answer {
+        draft.note(true, "Retrying", why);
+        draft.look_again_after(times.retry_after(seen.errors));
+        return;
+    }
+    let node = own_node(claim, seen);
+    if draft.is(conditions::TERMINATED) {
+        return let_go(draft, node);
+    }
+    if draft.status.provider_id.is_none() && !find_machine(draft, claim, seen, times) {
+        return;
+    }
+    let Some(provider_id) = draft.status.provider_id.clone() else { return };
+    if let Some(node) = node
+        && !empty_node(draft, claim, node, seen, times)
+    {
+        return;
+    }
+    terminate(draft, &provider_id, node, seen, times);
+}
+
+/// The node that stands for the claim, unless it is marked as another's: then it is not ours to drain.
+fn own_node<'a>(claim: &NodeClaim, seen: &'a Observation) -> Option<&'a Node> {
+    let Registrant::Node(node) = &seen.registrant else { return None };
+    let ours = node
+        .claim_uid
+        .as_deref()
+        .is_none_or(|marked| Some(marked) == claim.metadata.uid.as_deref() || *marked == *machine_uid(claim));
+    ours.then_some(node)
+}
+
+fn say_why(draft: &mut Draft<'_>, claim: &NodeClaim) {
+    if draft.is(conditions::DISRUPTED) {
+        return;
+    }
+    let written = claim.metadata.annotations.as_ref().and_then(|all| all.get(labels::DISRUPTION));
+    let (reason, message) =
+        written.and_then(|text| text.split_once(": ")).unwrap_or(("Deleted", "the claim was deleted"));
+    draft.condition(conditions::DISRUPTED, Truth::True, reason, message);
+}
+
+/// Whether it is known which machine the claim has. A claim may have one that it does not know of: the process was
+/// killed, or the answer lost, after the provider was asked.
+fn find_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) -> bool {
+    let never_asked = draft.status.launch.is_none();
+    if never_asked || claim.spec.adopt.is_some() {
+        draft.condition(
+            conditions::TERMINATED,
+            Truth::True,
+            "NeverLaunched",
+            "no machine was ever asked for",
+        );
+        draft.act(Effect::ReleaseClaim);
+        return false;
+    }
+    match &seen.answer {
+        Some(Answer::Found(Ok(Some(machine)))) => {
+            draft.has_machine(machine);
+            return true;
+        }
+        Some(Answer::Found(Err(error))) => return wait_for_provider(draft, error, seen, times),
+        _ => {}
+    }
+    if seen.absence.is_proven() {
+        draft.condition(
+            conditions::TERMINATED,
+            Truth::True,
+            "NeverLaunched",
+            "the provider has no machine for this claim",
+        );
+        draft.act(Effect::ReleaseClaim);
+        return false;
+    }
+    draft.not_ready("Terminating", "making sure that the provider has no machine for this claim");
+    let wait = seen.absence.ask_after(draft.now, times.absence_interval);
+    if wait.is_zero() {
+        draft.act(Effect::Find);
+    } else {
+        draft.look_again_after(wait);
+    }
+    false
+}
+
+/// Whether the node has neither pods nor volumes left.
+fn empty_node(
+    draft: &mut Draft<'_>,
+    claim: &NodeClaim,
+    node: &Node,
+    seen: &Observation,
+    times: &Times,
+) -> bool {
+    if !is_cordoned(node) {
+        draft.not_ready("Draining", "no new pods are let in");
+        draft.act(Effect::CordonNode);
+        return false;
+    }
+    let deadline = drain_deadline(claim);
+    if !draft.is(conditions::DRAINED) {
+        match &seen.answer {
+            Some(Answer::Drained(progress)) if progress.remaining == 0 => {
+                draft.condition(conditions::DRAINED, Truth::True, "Drained", "no pods are left");
+                draft.note(false, "Drained", &format!("node {} is drained", node.name));
+            }
+            Some(Answer::Drained(progress)) => {
+                let message = progress.to_string();
+                draft.condition(conditions::DRAINED, Truth::Unknown, "Draining", &message);
+                draft.not_ready("Draining", &message);
+                if !progress.blocked.is_empty() {
+                    draft.note(true, "DrainBlocked", &message);
+                }
+                draft.look_again_after(times.poll_interval);
+                return false;
+            }
+            _ => {
+                draft.act(Effect::Drain { deadline });
+                return false;
+            }
+        }
+    }
+    if !draft.is(conditions::VOLUMES_DETACHED) {
+        let overdue = deadline.is_some_and(|deadline| deadline <= draft.now);
+        match &seen.answer {
+            Some(Answer::Volumes(left)) if left.is_empty() || overdue => {
+                draft.condition(conditions::VOLUMES_DETACHED, Truth::True, "Detached", "no volumes are left");
+            }
+            Some(Answer::Volumes(left)) => {
+                let message = format!("waiting for volumes to be detached: {}", left.join(", "));
+                draft.condition(conditions::VOLUMES_DETACHED, Truth::Unknown, "Detaching", &message);
+                draft.not_ready("Detaching", &message);
+                draft.look_again_after(times.poll_interval);
+                return false;
+            }
+            _ => {
+                draft.act(Effect::ListVolumes);
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn drain_deadline(claim: &NodeClaim) -> Option<Timestamp> {
+    let since = claim.metadata.deletion_timestamp.as_ref()?.0;
+    let period = claim.spec.termination_grace_period?.limit()?;
+    Some(since.saturating_add(period).unwrap_or(Timestamp::MAX))
+}
+
+fn terminate(
+    draft: &mut Draft<'_>,
+    provider_id: &str,
+    node: Option<&Node>,
+    seen: &Observation,
+    times: &Times,
+) {
+    if seen.absence.is_proven() {
+        let message = format!("{provider_id} is gone");
+        draft.condition(conditions::TERMINATED, Truth::True, "Terminated", &message);
+        draft.note(false, "Terminated", &message);
+        return let_go(draft, node);
+    }
+    draft.not_ready("Terminating", &format!("{provider_id} is being given back"));
+    match &seen.answer {
+        Some(Answer::Terminated(Err(ProviderError::NotFound { .. }) | Ok(Termination::Gone))) => {
+            draft.look_again_after(seen.absence.ask_after(draft.now, times.absence_interval));
+        }
+        Some(Answer::Terminated(Ok(Termination::UnderWay))) => draft.look_again_after(times.poll_interval),
+        Some(Answer::Terminated(Err(error))) => {
+            wait_for_provider(draft, error, seen, times);
+        }
+        _ => {
+            let wait = seen.absence.ask_after(draft.now, times.absence_interval);
+            if wait.is_zero() {
+                draft.act(Effect::Terminate(provider_id.into()));
+            } else {
+                draft.look_again_after(wait);
+            }
+        }
+    }
+}
+
+fn wait_for_provider(
+    draft: &mut Draft<'_>,
+    error: &ProviderError,
+    seen: &Observation,
+    times: &Times,
+) -> bool {
+    let message = format!("waiting for the provider: {error}");
+    draft.condition(conditions::TERMINATED, Truth::Unknown, error.kind().as_str(), &message);
+    draft.not_ready("Terminating", &message);
+    draft.note(true, error.kind().as_str(), &message);
+    draft.look_again_after(times.retry_after(seen.errors));
+    false
+}
+
+fn let_go(draft: &mut Draft<'_>, node: Option<&Node>) {
+    draft.not_ready("Terminated", "the machine is gone");
+    draft.act(if node.is_some() { Effect::DeleteNode } else { Effect::ReleaseClaim });
+}

@@ -1,0 +1,292 @@
+//! A claim that is to stay: get a machine, wait for its node, look after it.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
+use windlass_api::conditions::{self, Truth};
+use windlass_api::{LaunchAttempt, NodeClaim, labels};
+use windlass_core::model::{DisruptionReason, Node, OfferingKey, Readiness};
+use windlass_providers::{ErrorKind, ProviderError};
+
+use super::draft::{Draft, machine_uid};
+use super::node::{is_marked, missing_taints, waits_for};
+use super::{Answer, Effect, Observation, Times};
+use crate::index::Registrant;
+
+pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
+    if let Some(Answer::Failed(why)) = &seen.answer {
+        draft.note(true, "Retrying", why);
+        draft.look_again_after(times.retry_after(seen.errors));
+        return;
+    }
+    if !claim.finalizers().iter().any(|finalizer| finalizer == labels::FINALIZER) {
+        draft.act(Effect::HoldClaim);
+        return;
+    }
+    if draft.status.provider_id.is_none() {
+        get_machine(draft, claim, seen, times);
+    }
+    if let Some(provider_id) = draft.status.provider_id.clone() {
+        look_after(draft, claim, &provider_id, seen, times);
+    }
+}
+
+fn get_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
+    if draft.is_given_up(conditions::LAUNCHED) {
+        draft.act(Effect::DeleteClaim);
+        return;
+    }
+    if let Some(adopt) = &claim.spec.adopt {
+        match &seen.answer {
+            Some(Answer::Got(Ok(machine))) if *machine.tag.claim_uid == *adopt.claim_uid => {
+                draft.has_machine(machine)
+            }
+            Some(Answer::Got(Ok(_) | Err(ProviderError::NotFound { .. }))) => {
+                let message = format!("there is no machine {} tagged {}", adopt.provider_id, adopt.claim_uid);
+                draft.give_up(conditions::LAUNCHED, "AdoptionFailed", &message);
+            }
+            Some(Answer::Got(Err(error))) => launch_again_later(draft, error, seen, times),
+            _ => draft.act(Effect::Get(adopt.provider_id.as_str().into())),
+        }
+        return;
+    }
+    match &seen.answer {
+        Some(Answer::Launched(Ok(machine))) if machine.tag.claim_uid == machine_uid(claim) => {
+            draft.has_machine(machine)
+        }
+        Some(Answer::Launched(Ok(machine))) => {
+            let message = format!(
+                "the provider answered with {}, which is tagged for another claim",
+                machine.provider_id
+            );
+            launch_again_later(draft, &ProviderError::transient(message), seen, times);
+        }
+        Some(Answer::Launched(Err(error))) => launch_failed(draft, claim, error, seen, times),
+        _ => launch(draft, claim, times),
+    }
+}
+
+/// Writes down that a launch is under way, then launches. A launch that was under way when the process was killed is
+/// asked for again under the same key, which finds the machine if there is one.
+fn launch(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
+    let now = draft.now;
+    let attempt = draft.status.launch.get_or_insert_with(LaunchAttempt::default);
+    let started = attempt.started_at.get_or_insert(Time(now)).0;
+    let offering = usize::try_from(attempt.offering).unwrap_or(usize::MAX);
+    if draft.left_of(times.launch_deadline, started).is_none() {
+        let message = format!("no machine after {}s", times.launch_deadline.as_secs());
+        draft.give_up(conditions::LAUNCHED, "LaunchTimeout", &message);
+        return;
+    }
+    let Some(wanted) = claim.spec.offerings.get(offering) else {
+        draft.give_up(conditions::LAUNCHED, "NoOffering", "the claim has no offering left to try");
+        return;
+    };
+    let message = format!("{} in {}, {}", wanted.instance_type, wanted.zone, wanted.capacity_type);
+    if conditions::find(&draft.status.conditions, conditions::LAUNCHED).is_none() {
+        draft.condition(conditions::LAUNCHED, Truth::Unknown, "Launching", &message);
+        draft.not_ready("Launching", &message);
+    }
+    draft.act(Effect::Launch(offering));
+}
+
+fn launch_failed(
+    draft: &mut Draft<'_>,
+    claim: &NodeClaim,
+    error: &ProviderError,
+    seen: &Observation,
+    times: &Times,
+) {
+    let index = draft.status.launch.as_ref().map_or(0, |launch| launch.offering);
+    let offering = claim.spec.offerings.get(usize::try_from(index).unwrap_or(usize::MAX));
+    match error.kind() {
+        // The provider says for certain that there is no machine, and that asking again will not help.
+        kind @ (ErrorKind::InsufficientCapacity | ErrorKind::Quota | ErrorKind::InvalidConfiguration) => {
+            if let Some(offering) = offering {
+                draft.failed(offering_key(offering));
+            }
+            let next = index.saturating_add(1);
+            let message = error.to_string();
+            if usize::try_from(next).is_ok_and(|next| next < claim.spec.offerings.len()) {
+                if let Some(launch) = &mut draft.status.launch {
+                    launch.offering = next;
+                }
+                draft.condition(conditions::LAUNCHED, Truth::Unknown, kind.as_str(), &message);
+                draft.not_ready("Launching", &message);
+                draft.note(true, kind.as_str(), &format!("{message}; the next choice is tried"));
+                draft.act(Effect::Launch(usize::try_from(next).unwrap_or(usize::MAX)));
+            } else {
+                draft.give_up(conditions::LAUNCHED, kind.as_str(), &message);
+            }
+        }
+        _ => launch_again_later(draft, error, seen, times),
+    }
+}
+
+fn launch_again_later(draft: &mut Draft<'_>, error: &ProviderError, seen: &Observation, times: &Times) {
+    let (reason, message) = (error.kind().as_str(), error.to_string());
+    draft.condition(conditions::LAUNCHED, Truth::Unknown, reason, &message);
+    draft.not_ready("Launching", &message);
+    draft.note(true, reason, &message);
+    let asked_for = match error {
+        ProviderError::Throttled { retry_after, .. } => *retry_after,
+        _ => None,
+    };
+    draft.look_again_after(asked_for.unwrap_or_else(|| times.retry_after(seen.errors)));
+}
+
+fn look_after(
+    draft: &mut Draft<'_>,
+    claim: &NodeClaim,
+    provider_id: &str,
+    seen: &Observation,
+    times: &Times,
+) {
+    let ready_node = matches!(&seen.registrant, Registrant::Node(node) if node.is_ready());
+    if seen.absence.is_proven() && !ready_node {
+        let message = format!("the provider has no machine {provider_id} any more");
+        draft.condition(conditions::TERMINATED, Truth::True, "MachineLost", &message);
+        draft.not_ready("MachineLost", &message);
+        draft.note(true, "MachineLost", &message);
+        draft.act(Effect::DeleteClaim);
+        return;
+    }
+    if seen.absence.is_suspected() && !ready_node {
+        let wait = seen.absence.ask_after(draft.now, times.absence_interval);
+        if wait.is_zero() && seen.answer.is_none() {
+            draft.act(Effect::Get(provider_id.into()));
+            return;
+        }
+        draft.look_again_after(wait.max(times.poll_interval / 10));
+    }
+    match &seen.registrant {
+        Registrant::Several(names) => {
+            let message =
+                format!("nodes {} all say they run on {provider_id}; none is trusted", names.join(", "));
+            draft.condition(conditions::REGISTERED, Truth::Unknown, "AmbiguousNode", &message);
+            draft.not_ready("AmbiguousNode", &message);
+            draft.note(true, "AmbiguousNode", &message);
+        }
+        Registrant::Nobody if draft.is(conditions::REGISTERED) => {
+            draft.note(true, "NodeGone", "the node was deleted; its machine is given back");
+            draft.not_ready("NodeGone", "the node was deleted");
+            draft.act(Effect::DeleteClaim);
+        }
+        Registrant::Nobody => wait_for_node(draft, claim, times),
+        Registrant::Node(node) if node.deleting => {
+            draft.note(
+                false,
+                "NodeDeleted",
+                "the node is being deleted; it is drained and its machine given back",
+            );
+            draft.act(Effect::DeleteClaim);
+        }
+        Registrant::Node(node) => with_node(draft, claim, node, times),
+    }
+}
+
+fn wait_for_node(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
+    let launched = draft.since(conditions::LAUNCHED).unwrap_or(draft.now);
+    if let Some(left) = draft.left_of(times.registration_deadline, launched) {
+        draft.look_again_after(left);
+        return;
+    }
+    if let Some(key) = launched_key(draft) {
+        draft.failed(key);
+    }
+    let message = format!(
+        "{} did not become a node within {}s; it is given back",
+        draft.status.provider_id.as_deref().unwrap_or_else(|| claim.spec.provider_ref.name.as_str()),
+        times.registration_deadline.as_secs()
+    );
+    draft.give_up(conditions::REGISTERED, "RegistrationTimeout", &message);
+}
+
+fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, times: &Times) {
+    let uid = claim.uid().unwrap_or_default();
+    if node.claim_uid.as_deref().is_some_and(|marked| marked != uid && *marked != *machine_uid(claim)) {
+        let message = format!("node {} is marked as another claim's", node.name);
+        draft.condition(conditions::REGISTERED, Truth::Unknown, "ForeignNode", &message);
+        draft.not_ready("ForeignNode", &message);
+        draft.note(true, "ForeignNode", &message);
+        return;
+    }
+    if !draft.is(conditions::REGISTERED) {
+        if !is_marked(node, claim) {
+            draft.act(Effect::MarkNode);
+            return;
+        }
+        if !missing_taints(node, claim).is_empty() || waits_for(node, labels::UNREGISTERED_TAINT) {
+            draft.act(Effect::OpenNode);
+            return;
+        }
+        draft.status.node_name = Some(node.name.to_string());
+        let message = format!("the machine is node {}", node.name);
+        draft.condition(conditions::REGISTERED, Truth::True, "Registered", &message);
+        draft.note(false, "Registered", &message);
+    }
+    if draft.is(conditions::INITIALIZED) {
+        look_after_node(draft, node, times);
+    } else {
+        initialize(draft, claim, node);
+    }
+}
+
+fn initialize(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node) {
+    let waiting_for = if node.is_ready() {
+        super::node::startup_taint(node, claim).map(|taint| format!("taint {taint} to be removed"))
+    } else {
+        Some("the kubelet to be ready".to_owned())
+    };
+    if let Some(what) = waiting_for {
+        let message = format!("waiting for {what}");
+        draft.condition(conditions::INITIALIZED, Truth::Unknown, "Initializing", &message);
+        draft.not_ready("Initializing", &message);
+        return;
+    }
+    draft.condition(conditions::INITIALIZED, Truth::True, "Initialized", "the node takes pods");
+    draft.condition(conditions::READY, Truth::True, "Ready", "the node takes pods");
+    draft.note(false, "Initialized", &format!("node {} takes pods", node.name));
+}
+
+fn look_after_node(draft: &mut Draft<'_>, node: &Node, times: &Times) {
+    match node.readiness {
+        Readiness::Ready => {
+            draft.condition(conditions::READY, Truth::True, "Ready", "the node takes pods");
+            if draft.is(conditions::DISRUPTED) {
+                draft.condition(conditions::DISRUPTED, Truth::False, "Recovered", "the node is ready again");
+                draft.note(false, "Recovered", &format!("node {} is ready again and stays", node.name));
+            }
+        }
+        Readiness::NotReady { since } => not_ready(draft, node, since, times),
+    }
+}
+
+fn not_ready(draft: &mut Draft<'_>, node: &Node, since: Timestamp, times: &Times) {
+    draft.not_ready("NodeNotReady", &format!("node {} is not ready", node.name));
+    if let Some(left) = draft.left_of(times.repair_after, since) {
+        draft.look_again_after(left);
+        return;
+    }
+    if !draft.is(conditions::DISRUPTED) {
+        let message = format!("node {} has not been ready for {}s", node.name, times.repair_after.as_secs());
+        draft.condition(conditions::DISRUPTED, Truth::True, DisruptionReason::Sick.as_str(), &message);
+        draft.note(true, DisruptionReason::Sick.as_str(), &format!("{message}; it is replaced"));
+    }
+}
+
+fn launched_key(draft: &Draft<'_>) -> Option<OfferingKey> {
+    Some(OfferingKey {
+        instance_type: draft.status.instance_type.as_deref()?.into(),
+        zone: draft.status.zone.as_deref()?.into(),
+        capacity_type: draft.status.capacity_type.as_deref()?.into(),
+    })
+}
+
+fn offering_key(offering: &windlass_api::ClaimOffering) -> OfferingKey {
+    OfferingKey {
+        instance_type: offering.instance_type.as_str().into(),
+        zone: offering.zone.as_str().into(),
+        capacity_type: offering.capacity_type.as_str().into(),
+    }
+}

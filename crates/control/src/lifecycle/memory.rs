@@ -1,0 +1,132 @@
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use windlass_providers::{ProviderError, Termination};
+
+use super::Answer;
+
+/// What is remembered of a claim between steps. None of it has to survive a restart: without it, everything is asked
+/// again.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// The answers of the provider that there is no such machine.
+    pub absence: Absence,
+    /// How many errors there were in a row.
+    pub errors: u32,
+    /// The answer to the last effect, not yet looked at.
+    pub answer: Option<Answer>,
+}
+
+/// How sure it is that a machine does not exist. An error, a timeout or a single empty answer is never proof: it takes
+/// two answers, some time apart, and no sight of the machine in between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Absence {
+    times: u32,
+    last: Option<Timestamp>,
+}
+
+impl Absence {
+    /// Whether it is proven.
+    pub fn is_proven(self) -> bool {
+        self.times >= 2
+    }
+
+    /// Whether it was ever said.
+    pub fn is_suspected(self) -> bool {
+        self.times > 0
+    }
+
+    /// Takes in an answer that there is no such machine. One that follows too soon on the last tells nothing new.
+    #[must_use]
+    pub fn said_again(self, now: Timestamp, interval: Duration) -> Self {
+        match self.last {
+            Some(last) if now.duration_since(last) < signed(interval) => self,
+            _ => Self { times: self.times.saturating_add(1), last: Some(now) },
+        }
+    }
+
+    /// How long to wait before asking again tells something new.
+    pub fn ask_after(self, now: Timestamp, interval: Duration) -> Duration {
+        let Some(last) = self.last else { return Duration::ZERO };
+        let passed = now.duration_since(last).max(SignedDuration::ZERO);
+        signed(interval).saturating_sub(passed).unsigned_abs()
+    }
+}
+
+fn signed(duration: Duration) -> SignedDuration {
+    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
+}
+
+impl Memory {
+    /// Takes in the answer to an effect, to be looked at in the next step.
+    pub fn take_in(&mut self, answer: Answer, absence_interval: Duration, now: Timestamp) {
+        match &answer {
+            Answer::Got(Ok(_)) | Answer::Found(Ok(Some(_))) | Answer::Launched(Ok(_)) => {
+                self.absence = Absence::default();
+            }
+            Answer::Terminated(Ok(Termination::UnderWay)) => self.absence = Absence::default(),
+            Answer::Found(Ok(None))
+            | Answer::Got(Err(ProviderError::NotFound { .. }))
+            | Answer::Terminated(Ok(Termination::Gone) | Err(ProviderError::NotFound { .. })) => {
+                self.absence = self.absence.said_again(now, absence_interval);
+            }
+            _ => {}
+        }
+        if answer.is_error() {
+            self.errors = self.errors.saturating_add(1);
+        } else {
+            self.errors = 0;
+        }
+        self.answer = Some(answer);
+    }
+
+    /// Takes in whether the machine was in a complete list of the provider's machines.
+    pub fn listed(&mut self, there: bool, absence_interval: Duration, now: Timestamp) {
+        self.absence =
+            if there { Absence::default() } else { self.absence.said_again(now, absence_interval) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jiff::{Timestamp, ToSpan};
+    use windlass_providers::{ProviderError, Termination};
+
+    use super::{Absence, Memory};
+    use crate::lifecycle::Answer;
+
+    const INTERVAL: Duration = Duration::from_secs(5);
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    #[test]
+    fn absence_takes_two_answers_some_time_apart() {
+        let once = Absence::default().said_again(NOW, INTERVAL);
+        assert!(once.is_suspected() && !once.is_proven());
+        let too_soon = once.said_again(NOW + 4.seconds(), INTERVAL);
+        assert!(!too_soon.is_proven());
+        assert_eq!(too_soon.ask_after(NOW + 4.seconds(), INTERVAL), Duration::from_secs(1));
+        assert!(too_soon.said_again(NOW + 5.seconds(), INTERVAL).is_proven());
+    }
+
+    #[test]
+    fn a_sight_of_the_machine_makes_its_absence_unproven_again() {
+        let mut memory = Memory::default();
+        memory.take_in(Answer::Terminated(Ok(Termination::Gone)), INTERVAL, NOW);
+        memory.listed(true, INTERVAL, NOW + 1.second());
+        memory.take_in(Answer::Found(Ok(None)), INTERVAL, NOW + 5.seconds());
+        assert!(!memory.absence.is_proven());
+    }
+
+    #[test]
+    fn an_error_proves_nothing() {
+        let mut memory = Memory::default();
+        for second in 0..100 {
+            let error = ProviderError::transient("timed out");
+            memory.take_in(Answer::Terminated(Err(error)), INTERVAL, NOW + second.seconds());
+        }
+        assert!(!memory.absence.is_suspected());
+        assert_eq!(memory.errors, 100);
+    }
+}

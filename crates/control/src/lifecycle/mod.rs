@@ -1,0 +1,22 @@
+//! The life of a claim: launched, registered, initialized, and in the end drained and terminated.
+//!
+//! [`step`] is pure: from a claim, what is seen of its machine and its node, and the time, it says what the claim's
+//! status should be and the one thing to do next. The [`Shell`] around it writes the status first, does that one thing,
+//! and steps again with the answer. Wherever the process is killed, the next one finds the same claim and goes on.
+
+mod draft;
+mod drain;
+mod leaving;
+mod living;
+mod memory;
+mod node;
+mod shell;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use drain::{Blocked, DrainProgress};
+pub use memory::{Absence, Memory};
+pub use shell::Shell;
+pub(crate) use shell::delete_node;
+pub use step::{Answer, Effect, Observation, Step, Times, step};

@@ -1,0 +1,168 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::stream::{self, StreamExt};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+use tokio::time::sleep;
+use tracing::{info, warn};
+use windlass_api::{NodeClaim, labels};
+use windlass_core::Plan;
+use windlass_core::model::DisruptionReason;
+use windlass_core::plan::{Launch, Removal};
+use windlass_providers::Clock;
+
+use super::claim::launched_claim;
+use crate::Settings;
+use crate::adapt;
+use crate::controller::Bus;
+use crate::events::{Note, about, about_ours};
+use crate::kubernetes::{is_conflict, is_not_found, is_refusal};
+
+/// How many claims are written at the same time.
+const WRITES_AT_ONCE: usize = 16;
+
+/// Turns decisions into claims: creates them, annotates them, deletes them, and does nothing else.
+pub(crate) struct Executor {
+    pub(crate) client: Client,
+    pub(crate) bus: Arc<Bus>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) random: Arc<Mutex<fastrand::Rng>>,
+}
+
+impl Executor {
+    /// Carries out a plan. When it returns, everything written is in the index, so that the next plan counts it.
+    pub(crate) async fn carry_out(&self, plan: &Plan) {
+        stream::iter(&plan.launches).for_each_concurrent(WRITES_AT_ONCE, |launch| self.launch(launch)).await;
+        stream::iter(&plan.removals)
+            .for_each_concurrent(WRITES_AT_ONCE, |removal| self.remove(removal))
+            .await;
+    }
+
+    async fn launch(&self, launch: &Launch) {
+        let Some(pool) = self.bus.index.lock().definition(&launch.pool).cloned() else { return };
+        let name = self.name(&launch.pool);
+        let claim = launched_claim(name, launch, &pool, self.settings.scope.as_deref());
+        let about_pool = about_ours("NodePool", &launch.pool, &pool.uid);
+        match self.create(claim).await {
+            Ok(created) => {
+                info!(claim = created.name_any(), pool = %launch.pool, why = launch.message, "claim made");
+                self.bus.metrics.claim_created(&launch.pool, &launch.purpose);
+                let message = format!("claim {}: {}", created.name_any(), launch.message);
+                self.bus.events.say(Note { about: about_pool, warning: false, reason: "ScaleUp", message });
+            }
+            Err(error) => {
+                warn!(pool = %launch.pool, %error, "the claim was refused");
+                let message = format!("the API server refused a claim: {error}");
+                self.bus.events.say(Note {
+                    about: about_pool,
+                    warning: true,
+                    reason: "ClaimRefused",
+                    message,
+                });
+            }
+        }
+    }
+
+    /// Creates a claim, once. An answer that was lost leaves open whether the claim exists, so the same name is tried
+    /// until the API server gives a definite answer; only then may anyone plan again.
+    pub(crate) async fn create(&self, claim: NodeClaim) -> Result<NodeClaim, kube::Error> {
+        let api: Api<NodeClaim> = Api::all(self.client.clone());
+        let parameters =
+            PostParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let mut errors = 0;
+        loop {
+            let outcome = match api.create(&parameters, &claim).await {
+                Err(error) if is_conflict(&error) => match api.get(&claim.name_any()).await {
+                    Ok(existing) if existing.spec == claim.spec => Ok(existing),
+                    Ok(_) => return Err(error),
+                    Err(other) => Err(other),
+                },
+                outcome => outcome,
+            };
+            match outcome {
+                Ok(created) => {
+                    let changed = self.bus.index.lock().claims.wrote(created.clone(), self.clock.now());
+                    self.bus.announce(changed);
+                    return Ok(created);
+                }
+                Err(error) if is_refusal(&error) && !is_not_found(&error) => return Err(error),
+                Err(error) => {
+                    errors += 1;
+                    warn!(claim = claim.name_any(), %error, "it is unknown whether the claim was made; asking again");
+                    sleep(self.settings.retry_after(errors)).await;
+                }
+            }
+        }
+    }
+
+    async fn remove(&self, removal: &Removal) {
+        let Some(claim) = self.bus.index.lock().claims.get(&removal.claim) else { return };
+        if claim.uid().as_deref() != Some(&*removal.uid) {
+            return;
+        }
+        match self.delete(&claim, removal).await {
+            Ok(true) => {
+                info!(claim = %removal.claim, reason = ?removal.reason, why = removal.message, "claim deleted");
+                self.bus.metrics.claim_removed(&claim.spec.pool_ref.name, removal.reason.as_str());
+                let message = format!("{}: {}", removal.reason.as_str(), removal.message);
+                self.bus.events.say(Note {
+                    about: about(&*claim),
+                    warning: false,
+                    reason: "ScaleDown",
+                    message,
+                });
+            }
+            Ok(false) => {
+                info!(claim = %removal.claim, "the claim is not deleted: a pod has come to its node")
+            }
+            Err(error) if is_not_found(&error) || is_conflict(&error) => {
+                info!(claim = %removal.claim, "the claim has changed since the plan and is not deleted");
+            }
+            Err(error) => warn!(claim = %removal.claim, %error, "the claim could not be deleted"),
+        }
+    }
+
+    /// Deletes a claim if what the plan saw still holds; whether it did.
+    async fn delete(&self, claim: &NodeClaim, removal: &Removal) -> Result<bool, kube::Error> {
+        if removal.reason == DisruptionReason::Empty && !self.is_empty(claim).await? {
+            return Ok(false);
+        }
+        let api: Api<NodeClaim> = Api::all(self.client.clone());
+        let why = format!("{}: {}", removal.reason.as_str(), removal.message);
+        // The UID makes sure that it is this very claim. Its resource version would not make it safer, since what matters
+        // is what is on the node, and would let anyone who keeps writing to the claim keep it for ever.
+        let body = json!({"metadata": {"uid": claim.uid(), "annotations": {labels::DISRUPTION: why}}});
+        let parameters =
+            PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        api.patch(&claim.name_any(), &parameters, &Patch::Merge(body)).await?;
+        let this_one = Preconditions { uid: claim.uid(), resource_version: None };
+        let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
+        if let Some(deleted) = api.delete(&claim.name_any(), &parameters).await?.left() {
+            let changed = self.bus.index.lock().claims.wrote(deleted, self.clock.now());
+            self.bus.announce(changed);
+        }
+        Ok(true)
+    }
+
+    /// Asks the API server itself, since what the watch has shown may be old.
+    async fn is_empty(&self, claim: &NodeClaim) -> Result<bool, kube::Error> {
+        let Some(node) = claim.status.as_ref().and_then(|status| status.node_name.as_deref()) else {
+            return Ok(true);
+        };
+        let api: Api<Pod> = Api::all(self.client.clone());
+        let pods = api.list(&ListParams::default().fields(&format!("spec.nodeName={node}"))).await?;
+        let keeps = |pod: &Pod| adapt::pod(pod).is_some_and(|pod| !pod.shape.belongs_to_node());
+        Ok(!pods.items.iter().any(keeps))
+    }
+
+    fn name(&self, pool: &str) -> String {
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        // No vowels and no digits that look like letters: such names spell nothing and are easy to read out.
+        let alphabet: Vec<char> = "bcdfghjklmnpqrstvwxz2456789".chars().collect();
+        let suffix: String = (0..6).filter_map(|_| random.choice(&alphabet)).collect();
+        format!("{pool}-{suffix}")
+    }
+}

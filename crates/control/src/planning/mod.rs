@@ -1,0 +1,136 @@
+//! The planning loop: waits for something to change, lets things settle, asks the pure planner, and hands its decision to
+//! the executor, which makes no choices of its own.
+
+mod claim;
+mod executor;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tracing::{debug, info};
+use windlass_core::plan::Target;
+use windlass_core::{Plan, Report, plan};
+use windlass_providers::Clock;
+
+pub(crate) use claim::adopted_claim;
+pub(crate) use executor::Executor;
+
+use crate::Settings;
+use crate::controller::Bus;
+use crate::events::{Note, about_ours, about_pod};
+
+/// Plans, and has plans carried out.
+pub(crate) struct Planner {
+    pub(crate) bus: Arc<Bus>,
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: Arc<Settings>,
+}
+
+impl Planner {
+    /// Plans, for ever.
+    pub(crate) async fn run(&self) {
+        let mut next = Instant::now();
+        loop {
+            tokio::select! {
+                () = self.bus.plan.notified() => self.let_settle().await,
+                () = sleep_until(next) => {}
+            }
+            next = Instant::now() + self.settings.plan_interval;
+            let Some(decision) = self.decide() else { continue };
+            if let Some(wake_at) = decision.wake_at {
+                next = next.min(Instant::now() + until(wake_at, self.clock.now()));
+            }
+            self.executor.carry_out(&decision).await;
+        }
+    }
+
+    /// Waits until nothing has changed for a while, but not for ever.
+    async fn let_settle(&self) {
+        let latest = Instant::now() + self.settings.batch_max;
+        loop {
+            tokio::select! {
+                () = sleep(self.settings.batch_idle) => return,
+                again = timeout_at(latest, self.bus.plan.notified()) => {
+                    if again.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn decide(&self) -> Option<Plan> {
+        let snapshot = {
+            let index = self.bus.index.lock();
+            index.is_synced().then(|| index.snapshot(&self.settings.plan))?
+        };
+        let started = Instant::now();
+        let (decision, report) = plan(&snapshot, self.clock.now());
+        let took = started.elapsed();
+        let unplaced = report.unplaced.iter().map(|group| group.pods.len()).sum();
+        self.bus.metrics.planned(unplaced, took);
+        if decision.is_empty() {
+            debug!(unplaced, ?took, "nothing to do");
+        } else {
+            info!(
+                launches = decision.launches.len(),
+                removals = decision.removals.len(),
+                cost = %decision.launch_cost(),
+                unplaced,
+                ?took,
+                "planned"
+            );
+        }
+        self.tell(&decision, &report);
+        Some(decision)
+    }
+
+    /// Tells pods and pools what was decided and why.
+    fn tell(&self, decision: &Plan, report: &Report) {
+        let index = self.bus.index.lock();
+        for placement in &decision.placements {
+            let Target::Launch(number) = placement.target else { continue };
+            let launch = decision.launches.get(number);
+            let offering = launch.and_then(|launch| Some((launch, launch.offerings.first()?)));
+            if let (Some(pod), Some((launch, offering))) = (index.pod(&placement.pod), offering) {
+                let message = format!(
+                    "pool {} launches {} in {} for {}/h, which has room for this pod",
+                    launch.pool, offering.key.instance_type, offering.key.zone, offering.price
+                );
+                self.bus.events.say(Note {
+                    about: about_pod(pod),
+                    warning: false,
+                    reason: "ScaleUp",
+                    message,
+                });
+            }
+        }
+        for group in &report.unplaced {
+            for id in &group.pods {
+                let Some(pod) = index.pod(id) else { continue };
+                let message = group.summary();
+                self.bus.events.say(Note {
+                    about: about_pod(pod),
+                    warning: true,
+                    reason: "NoCapacity",
+                    message,
+                });
+            }
+        }
+        for short in &report.short_pools {
+            let Some(definition) = index.definition(&short.pool) else { continue };
+            let message = format!("fewer nodes than the pool's minimum: {}", short.exclusion);
+            let about = about_ours("NodePool", &short.pool, &definition.uid);
+            self.bus.events.say(Note { about, warning: true, reason: "BelowMinimum", message });
+        }
+    }
+}
+
+fn until(time: Timestamp, now: Timestamp) -> Duration {
+    let wait = time.duration_since(now);
+    // A little later, so that the time has surely come.
+    if wait.is_negative() { Duration::ZERO } else { wait.unsigned_abs() + Duration::from_millis(50) }
+}

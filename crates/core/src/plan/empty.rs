@@ -1,0 +1,92 @@
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::assignment::Assignment;
+use super::decision::Target;
+use super::view::View;
+use super::words;
+use crate::Text;
+use crate::model::{Claim, Node, Pool};
+
+/// What is to become of a node that works.
+pub(super) enum Verdict {
+    /// It goes.
+    Goes(String),
+    /// It stays.
+    Stays(String),
+    /// It stays until then at least.
+    StaysUntil(Timestamp, String),
+}
+
+/// Decides for all claims whose nodes stand which of them have been empty for long enough. Where a pool's minimum lets
+/// only some of them go, the most expensive do.
+pub(super) fn verdicts(view: &View<'_>, assignment: &Assignment) -> BTreeMap<Text, Verdict> {
+    let expected: BTreeSet<&Target> = assignment.spots.iter().flatten().map(|spot| &spot.target).collect();
+    let standing = view.snapshot.claims.values().filter(|claim| view.stands(claim));
+    let mut claims: Vec<&Claim> = standing.map(AsRef::as_ref).collect();
+    claims.sort_by_key(|claim| (Reverse(claim.price()), &claim.name));
+    let mut left: BTreeMap<&Text, usize> = BTreeMap::new();
+    for claim in &claims {
+        *left.entry(&claim.pool).or_default() += 1;
+    }
+    let mut verdicts = BTreeMap::new();
+    for claim in claims {
+        let Some(node) = view.node_of(&claim.name) else {
+            continue;
+        };
+        let left = left.entry(&claim.pool).or_default();
+        let verdict = verdict(view, claim, node, *left, &expected);
+        if let Verdict::Goes(_) = verdict {
+            *left = left.saturating_sub(1);
+        }
+        verdicts.insert(claim.name.clone(), verdict);
+    }
+    verdicts
+}
+
+fn verdict(
+    view: &View<'_>,
+    claim: &Claim,
+    node: &Node,
+    standing: usize,
+    expected: &BTreeSet<&Target>,
+) -> Verdict {
+    let keep = view.pods_on(&node.name).iter().filter(|pod| !pod.shape.belongs_to_node()).count();
+    if keep > 0 {
+        return Verdict::Stays(format!("runs {}", words::count(keep, "pod")));
+    }
+    if expected.contains(&Target::Node(node.name.clone())) {
+        return Verdict::Stays("pods are expected on it".to_owned());
+    }
+    let Some(pool) = view.snapshot.pools.get(&claim.pool) else {
+        return Verdict::Stays(format!(
+            "empty, but its pool {} is not there to say for how long",
+            claim.pool
+        ));
+    };
+    if standing <= pool.min_nodes as usize {
+        return Verdict::Stays(format!("kept for the pool's minimum of {}", pool.min_nodes));
+    }
+    empty(view, claim, node, pool)
+}
+
+fn empty(view: &View<'_>, claim: &Claim, node: &Node, pool: &Pool) -> Verdict {
+    let Some(delay) = pool.consolidate_after else {
+        return Verdict::Stays("empty, and its pool never gives nodes back".to_owned());
+    };
+    let changed = view.snapshot.last_pod_change.get(&node.name).copied();
+    let Some(since) = changed.into_iter().chain(claim.initialized_at).max() else {
+        return Verdict::Stays("empty, since when is not known".to_owned());
+    };
+    let goes_at = SignedDuration::try_from(delay).ok().and_then(|delay| since.checked_add(delay).ok());
+    let Some(goes_at) = goes_at else {
+        return Verdict::Stays("empty, and its pool practically never gives nodes back".to_owned());
+    };
+    let empty = format!("empty for {} s", view.now.duration_since(since).as_secs().max(0));
+    if view.now >= goes_at {
+        return Verdict::Goes(empty);
+    }
+    Verdict::StaysUntil(goes_at, format!("{empty}, goes after {} s", delay.as_secs()))
+}

@@ -1,0 +1,114 @@
+use jiff::Timestamp;
+
+use super::admission::unmet_label;
+use super::budget::Budget;
+use super::candidate::Candidate;
+use super::class::{Cause, Class};
+use super::decision::Launch;
+use super::draft::Drafted;
+use super::minimum;
+use super::report::{Exclusion, PoolExclusion, Unplaced};
+use super::scene::Scene;
+use super::shortage::too_small;
+use crate::model::{Labels, Pool, tolerates_all};
+
+/// The reasons for what the plan does not do.
+#[derive(Default)]
+pub(super) struct Explanation {
+    pub(super) unplaced: Vec<Unplaced>,
+    pub(super) short_pools: Vec<PoolExclusion>,
+    /// When something that could not be had lately may be tried again.
+    pub(super) retry_at: Option<Timestamp>,
+}
+
+pub(super) fn explain(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, launches: &[Launch]) -> Explanation {
+    let mut explanation = Explanation::default();
+    for (class, _, left) in drafted.assignment.by_class(&scene.classes) {
+        if left == 0 || class.cause != Cause::Pending {
+            continue;
+        }
+        let offered = offered(scene, |candidate| holds(candidate, class));
+        explanation.retry_later(scene, &offered, &drafted.budget);
+        let placed = class.pods.len().saturating_sub(left);
+        explanation.unplaced.push(Unplaced {
+            pods: class.pods.iter().skip(placed).cloned().collect(),
+            pools: scene.pools.iter().map(|pool| exclusion(scene, class, pool, &drafted.budget)).collect(),
+        });
+    }
+    for (number, pool) in scene.pools.iter().enumerate() {
+        let gets = launches.iter().filter(|launch| launch.pool == pool.name).count();
+        if minimum::lacking(scene.view, pool, gets) == 0 {
+            continue;
+        }
+        let offered = offered(scene, |candidate| candidate.pool_number == number);
+        explanation.retry_later(scene, &offered, &drafted.budget);
+        let exclusion = closed(pool, &offered).unwrap_or_else(|| scarcity(&offered, &drafted.budget));
+        explanation.short_pools.push(PoolExclusion { pool: pool.name.clone(), exclusion });
+    }
+    explanation
+}
+
+impl Explanation {
+    fn retry_later(&mut self, scene: &Scene<'_, '_>, offered: &[&Candidate<'_>], budget: &Budget<'_>) {
+        let avoided = offered.iter().filter(|candidate| budget.limit_reached(candidate).is_none());
+        let retries = avoided.filter_map(|candidate| candidate.avoided(scene.view.now));
+        self.retry_at = self.retry_at.into_iter().chain(retries).min();
+    }
+}
+
+fn offered<'s, 'a>(
+    scene: &'s Scene<'_, 'a>,
+    suits: impl Fn(&Candidate<'a>) -> bool,
+) -> Vec<&'s Candidate<'a>> {
+    scene.candidates.iter().filter(|candidate| suits(candidate)).collect()
+}
+
+fn holds(candidate: &Candidate<'_>, class: &Class) -> bool {
+    candidate.admission.allows(class.constraint) && candidate.free.covers(&class.request)
+}
+
+/// Why a pool does not serve a class. Of several reasons the one that comes last on the way to a node is told, for it
+/// is the nearest miss.
+fn exclusion(scene: &Scene<'_, '_>, class: &Class, pool: &Pool, budget: &Budget<'_>) -> PoolExclusion {
+    let offered = offered(scene, |candidate| candidate.pool.name == pool.name);
+    let matching: Vec<_> =
+        offered.iter().copied().filter(|each| each.admission.allows(class.constraint)).collect();
+    let fitting: Vec<_> = matching.iter().copied().filter(|each| each.free.covers(&class.request)).collect();
+    let exclusion = if let Some(closed) = closed(pool, &offered) {
+        closed
+    } else if let Err(taint) = tolerates_all(&class.shape.tolerations, &pool.taints) {
+        Exclusion::Taint { taint: taint.to_string() }
+    } else if matching.is_empty() {
+        let labels: Vec<&Labels> = offered.iter().map(|candidate| &candidate.labels).collect();
+        let (key, wanted) = unmet_label(&class.shape, &labels);
+        Exclusion::Label { key, wanted }
+    } else if fitting.is_empty() {
+        too_small(scene, class, &matching, pool)
+    } else {
+        scarcity(&fitting, budget)
+    };
+    PoolExclusion { pool: pool.name.clone(), exclusion }
+}
+
+/// Why a pool serves nobody.
+fn closed(pool: &Pool, offered: &[&Candidate<'_>]) -> Option<Exclusion> {
+    match &pool.unusable {
+        Some(why) => Some(Exclusion::Unusable { why: why.clone() }),
+        None => offered.is_empty().then_some(Exclusion::NoInstanceTypes),
+    }
+}
+
+/// Why machines that would do are not got: the pool's limit where nothing else is in the way of one of them.
+fn scarcity(fitting: &[&Candidate<'_>], budget: &Budget<'_>) -> Exclusion {
+    let reached = |candidate: &&&Candidate<'_>| budget.limit_reached(candidate);
+    let had = fitting.iter().filter(|candidate| budget.had(candidate));
+    let only_limited = had.clone().find_map(|candidate| reached(&candidate));
+    let only_gone =
+        || fitting.iter().any(|candidate| !budget.had(candidate) && reached(&candidate).is_none());
+    let limit = only_limited
+        .or_else(|| if only_gone() { None } else { fitting.iter().find_map(|each| reached(&each)) });
+    match limit {
+        Some((resource, limit)) => Exclusion::Limit { resource, limit },
+        None => Exclusion::Unavailable { offerings: fitting.len() },
+    }
+}

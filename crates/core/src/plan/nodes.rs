@@ -1,0 +1,113 @@
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::assignment::Assignment;
+use super::decision::{Launch, Removal};
+use super::empty::{self, Verdict};
+use super::minimum;
+use super::report::NodeReport;
+use super::scene::Scene;
+use super::sick::{Refuges, is_sick};
+use super::view::View;
+use super::words;
+use crate::Text;
+use crate::model::{Claim, ClaimPhase, DisruptionReason};
+
+/// What becomes of the nodes that are there.
+#[derive(Default)]
+pub(super) struct Fates {
+    pub(super) removals: Vec<Removal>,
+    pub(super) reports: Vec<NodeReport>,
+    /// When the next one may have to go.
+    pub(super) next_at: Option<Timestamp>,
+}
+
+/// Decides for each claim whether it stays, and says why.
+pub(super) fn fates(
+    scene: &Scene<'_, '_>,
+    assignment: &Assignment,
+    launches: &[Launch],
+    doubtful: &BTreeMap<Text, (usize, usize)>,
+) -> Fates {
+    let refuges = Refuges::of(&scene.classes, assignment);
+    let mut empties = empty::verdicts(scene.view, assignment);
+    let mut fates = Fates::default();
+    for claim in scene.view.snapshot.claims.values() {
+        if is_sick(claim) {
+            let verdict = match doubtful.get(&claim.pool) {
+                Some((sick, all)) => {
+                    let share = format!("{sick} of {}", words::count(*all, "node"));
+                    Err(format!("sick, but so are {share} of its pool: the fault is likely elsewhere"))
+                }
+                None => refuges.verdict(claim, minimum_on_its_way(scene.view, claim, launches)),
+            };
+            match verdict {
+                Ok(why) => fates.remove(scene.view, claim, DisruptionReason::Sick, why),
+                Err(why) => fates.keep(scene.view, claim, why),
+            }
+            continue;
+        }
+        match empties.remove(&claim.name) {
+            Some(Verdict::Goes(why)) => fates.remove(scene.view, claim, DisruptionReason::Empty, why),
+            Some(Verdict::Stays(why)) => fates.keep(scene.view, claim, why),
+            Some(Verdict::StaysUntil(at, why)) => {
+                fates.keep(scene.view, claim, why);
+                fates.next_at = fates.next_at.into_iter().chain([at]).min();
+            }
+            None => fates.keep(scene.view, claim, why_it_does_not_stand(scene.view, claim)),
+        }
+    }
+    fates
+}
+
+/// Whether a claim's pool has too few nodes that work but will have enough. Where it will not, for want of machines or
+/// of limits, a sick node only stands in the way.
+fn minimum_on_its_way(view: &View<'_>, claim: &Claim, launches: &[Launch]) -> bool {
+    let Some(pool) = view.snapshot.pools.get(&claim.pool) else {
+        return false;
+    };
+    let standing = view.claims_in(&pool.name).filter(|claim| view.stands(claim)).count();
+    let gets = launches.iter().filter(|launch| launch.pool == pool.name).count();
+    standing < pool.min_nodes as usize && minimum::lacking(view, pool, gets) == 0
+}
+
+fn why_it_does_not_stand(view: &View<'_>, claim: &Claim) -> String {
+    let node = view.node_of(&claim.name);
+    if claim.deleting {
+        return "is being given back".to_owned();
+    }
+    if let Some(reason) = claim.disrupted {
+        return format!("is to go: {}", reason.as_str().to_lowercase());
+    }
+    let waits_for = match claim.phase {
+        ClaimPhase::Pending => "its machine",
+        ClaimPhase::Launched => "its machine to join the cluster",
+        ClaimPhase::Registered => "its node to be ready for pods",
+        ClaimPhase::Initialized => {
+            return match node {
+                None => "its node is not there".to_owned(),
+                Some(node) if node.deleting => "its node is being deleted".to_owned(),
+                Some(_) => "its node is not ready".to_owned(),
+            };
+        }
+    };
+    format!("arriving: waits for {waits_for}")
+}
+
+impl Fates {
+    fn keep(&mut self, view: &View<'_>, claim: &Claim, why: String) {
+        self.report(view, claim, false, why);
+    }
+
+    fn remove(&mut self, view: &View<'_>, claim: &Claim, reason: DisruptionReason, why: String) {
+        let (claim_name, uid) = (claim.name.clone(), claim.uid.clone());
+        self.removals.push(Removal { claim: claim_name, uid, reason, message: why.clone() });
+        self.report(view, claim, true, why);
+    }
+
+    fn report(&mut self, view: &View<'_>, claim: &Claim, goes: bool, why: String) {
+        let node = view.node_of(&claim.name).map(|node| node.name.clone());
+        self.reports.push(NodeReport { claim: claim.name.clone(), node, goes, why });
+    }
+}

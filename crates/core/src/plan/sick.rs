@@ -1,0 +1,90 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::assignment::Assignment;
+use super::class::{Cause, Class};
+use super::decision::Target;
+use super::view::View;
+use super::words;
+use crate::Text;
+use crate::model::{Claim, ClaimPhase, DisruptionReason};
+
+/// Whether a claim's node has been found sick and waits for what becomes of it.
+pub(super) fn is_sick(claim: &Claim) -> bool {
+    claim.disrupted == Some(DisruptionReason::Sick) && !claim.deleting
+}
+
+/// Pools of which so much is sick that the fault is hardly the nodes': the sick claims stay and nothing is got in their
+/// place, for a cut network would otherwise cost a second cluster. With each pool the number of sick claims and of all.
+pub(super) fn doubtful(view: &View<'_>) -> BTreeMap<Text, (usize, usize)> {
+    let mut counts: BTreeMap<Text, (usize, usize)> = BTreeMap::new();
+    for claim in view.snapshot.claims.values().filter(|claim| !claim.deleting) {
+        // What is still arriving has had no chance to fall ill.
+        if is_sick(claim) || claim.phase == ClaimPhase::Initialized {
+            let (sick, all) = counts.entry(claim.pool.clone()).or_default();
+            *sick += usize::from(is_sick(claim));
+            *all += 1;
+        }
+    }
+    let most = view.snapshot.settings.max_sick_percent as usize;
+    counts.retain(|_, (sick, all)| *sick >= 2 && sick.saturating_mul(100) > all.saturating_mul(most));
+    counts
+}
+
+/// What the plan finds for the pods of each sick claim.
+pub(super) struct Refuges(BTreeMap<Text, Refuge>);
+
+#[derive(Clone, Copy, Default)]
+struct Refuge {
+    /// Pods for which a machine is launched or on its way.
+    arriving: usize,
+    launching: bool,
+    /// Pods for which there is none.
+    nowhere: usize,
+}
+
+impl Refuges {
+    pub(super) fn of(classes: &[Class], assignment: &Assignment) -> Self {
+        let mut refuges: BTreeMap<Text, Refuge> = BTreeMap::new();
+        for (class, spots, left) in assignment.by_class(classes) {
+            let Cause::Sick(claim) = &class.cause else {
+                continue;
+            };
+            let refuge = refuges.entry(claim.clone()).or_default();
+            refuge.nowhere += left;
+            for spot in spots.iter().filter(|spot| !spot.ready) {
+                refuge.arriving += spot.count;
+                refuge.launching |= matches!(spot.target, Target::Launch(_));
+            }
+        }
+        Self(refuges)
+    }
+
+    /// What becomes of a sick claim: the reason why it goes, or else why it stays for now.
+    pub(super) fn verdict(&self, claim: &Claim, minimum_on_its_way: bool) -> Result<String, String> {
+        let Refuge { arriving, launching, nowhere } = self.0.get(&claim.name).copied().unwrap_or_default();
+        if launching {
+            return Err("sick; a replacement is launched".to_owned());
+        }
+        if arriving > 0 {
+            let pods = words::count(arriving, "pod");
+            return Err(format!("sick; waiting for the replacement that {pods} of it will go to"));
+        }
+        if minimum_on_its_way {
+            return Err("sick; waiting for the node that keeps the pool at its minimum".to_owned());
+        }
+        if nowhere > 0 {
+            // A dead node serves nobody, so keeping it would not help them.
+            return Ok(format!(
+                "sick; {} of it can go nowhere else at present",
+                words::count(nowhere, "pod")
+            ));
+        }
+        Ok("sick; all its pods can go to other nodes".to_owned())
+    }
+}
+
+/// The sick claims that the plan may give up.
+pub(super) fn given_up(view: &View<'_>, doubtful: &BTreeMap<Text, (usize, usize)>) -> BTreeSet<Text> {
+    let sick = view.snapshot.claims.values().filter(|claim| is_sick(claim));
+    sick.filter(|claim| !doubtful.contains_key(&claim.pool)).map(|claim| claim.name.clone()).collect()
+}

@@ -1,0 +1,34 @@
+use super::amounts::Amounts;
+use super::candidate::Candidate;
+
+/// What a unit of each resource costs on the machines on offer, by which pods that ask for different resources can be
+/// compared: a GPU is worth many cores.
+pub(super) struct Worth(Vec<f64>);
+
+/// What a pod is worth that asks for nothing, so that it counts for something.
+const BARE_POD: f64 = 1.0;
+
+impl Worth {
+    pub(super) fn of(candidates: &[Candidate<'_>], dimensions: usize) -> Self {
+        let mut sums = vec![(0.0, 0.0); dimensions];
+        for candidate in candidates {
+            for ((cost, amount), there) in sums.iter_mut().zip(candidate.allocatable.iter()) {
+                if there > 0 {
+                    *cost += float(candidate.cost());
+                    *amount += float(there);
+                }
+            }
+        }
+        let unit = |(cost, amount): (f64, f64)| if amount > 0.0 { cost / amount } else { 0.0 };
+        Self(sums.into_iter().map(unit).collect())
+    }
+
+    pub(super) fn measure(&self, amounts: &Amounts) -> f64 {
+        self.0.iter().zip(amounts.iter()).fold(BARE_POD, |sum, (unit, amount)| sum + unit * float(amount))
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "worth only tells large from small")]
+pub(super) fn float(amount: i64) -> f64 {
+    amount as f64
+}

@@ -1,0 +1,74 @@
+//! What a plan leads to: claims appear, machines are launched, nodes join and become ready, pods are bound.
+
+use std::sync::Arc;
+
+use windlass_core::Plan;
+use windlass_core::model::{Claim, ClaimPhase, PodState};
+use windlass_core::plan::Target;
+
+use crate::cluster::{Cluster, NOW, stand};
+use crate::shapes::{at, claim, joined, launched};
+
+impl Cluster {
+    /// The cluster right after the plan has been executed: there are claims and no machines, and pods wait as before.
+    pub fn after(mut self, plan: &Plan) -> Self {
+        let count = plan.launches.len();
+        for (number, launch) in plan.launches.iter().enumerate() {
+            let pool = self.0.pools[&launch.pool].clone();
+            // Named against the order of the launches, for nothing may depend on names.
+            let name = format!("{}-{:05}", launch.pool, self.0.claims.len() + count - 2 * number);
+            self = self.claim(Claim {
+                offerings: launch.offerings.clone(),
+                labels: launch.labels.clone(),
+                taints: pool.taints.clone(),
+                startup_taints: pool.startup_taints.clone(),
+                created_at: at(NOW),
+                replaces: launch.replaces.clone(),
+                ..claim(&name, &launch.pool, &[])
+            });
+        }
+        for removal in &plan.removals {
+            let claims = Arc::make_mut(&mut self.0.claims);
+            Arc::make_mut(claims.get_mut(&removal.claim).unwrap()).deleting = true;
+        }
+        self
+    }
+
+    fn advance(mut self, phase: ClaimPhase, to: impl Fn(Cluster, Claim) -> Cluster) -> Self {
+        for claim in self.0.claims.clone().values().filter(|claim| claim.phase == phase && !claim.deleting) {
+            self = to(self, (**claim).clone());
+        }
+        self
+    }
+
+    /// All claims that wait for a machine get the one of this number among their ways.
+    pub fn machines_launched(self, way: usize) -> Self {
+        self.advance(ClaimPhase::Pending, |cluster, claim| cluster.claim(launched(claim, way)))
+    }
+
+    /// All machines have joined; their nodes are neither ready nor labelled.
+    pub fn nodes_joined(self) -> Self {
+        self.advance(ClaimPhase::Launched, |cluster, claim| {
+            let node = joined(&claim, at(NOW));
+            cluster.node(node).claim(Claim { phase: ClaimPhase::Registered, ..claim })
+        })
+    }
+
+    pub fn nodes_ready(self) -> Self {
+        self.advance(ClaimPhase::Registered, |cluster, claim| {
+            let (claim, node) = stand(claim, NOW);
+            cluster.node(node).claim(claim)
+        })
+    }
+
+    /// Pods are bound where the plan expects them.
+    pub fn pods_bound(mut self, plan: &Plan) -> Self {
+        let pods = Arc::make_mut(&mut self.0.pods);
+        for placement in &plan.placements {
+            if let Target::Node(node) = &placement.target {
+                Arc::make_mut(pods.get_mut(&placement.pod).unwrap()).state = PodState::Bound(node.clone());
+            }
+        }
+        self
+    }
+}

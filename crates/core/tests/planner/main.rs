@@ -1,0 +1,26 @@
+//! What the planner does, seen from outside: a cluster is described, a plan is made, and what it leads to is looked at.
+
+#[cfg(test)]
+mod arriving;
+#[cfg(test)]
+mod cluster;
+#[cfg(test)]
+mod empty;
+#[cfg(test)]
+mod existing;
+#[cfg(test)]
+mod explained;
+#[cfg(test)]
+mod future;
+#[cfg(test)]
+mod launching;
+#[cfg(test)]
+mod limits;
+#[cfg(test)]
+mod minimum;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod shapes;
+#[cfg(test)]
+mod sick;

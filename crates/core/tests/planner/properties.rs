@@ -1,0 +1,299 @@
+//! What holds for every cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use windlass_core::model::{
+    ClaimPhase, DisruptionReason, InstanceType, PodId, PodOwner, PodShape, PodState, Pool, Readiness,
+    Resources, well_known,
+};
+use windlass_core::plan::{Launch, Target};
+use windlass_core::{Plan, Price};
+
+use crate::cluster::{Cluster, NOW};
+use crate::shapes::{asks, at, claim, launched, machine, offering, pool, selecting, size, taint, tolerating};
+
+fn any_machine(number: usize) -> impl Strategy<Value = InstanceType> {
+    let zones = proptest::collection::vec((0..400_000_i64, proptest::option::of(0..4_u32), 0..12_i64), 1..3);
+    (1..33_i64, 1..9_i64, zones, any::<bool>()).prop_map(move |(cores, ratio, zones, gpu)| {
+        let mut machine = machine(&format!("m{number}"), cores, cores * ratio, "0");
+        let offered = zones.into_iter().zip(["a", "b", "c"]).map(|((price, available, avoid), zone)| {
+            let mut offering = offering(zone, "0");
+            offering.price = Price::from_micros(price);
+            offering.available = available;
+            offering.avoid_until = (avoid == 0).then(|| at(NOW + 60));
+            offering
+        });
+        machine.offerings = offered.collect();
+        if gpu && number == 0 {
+            machine.capacity.set("nvidia.com/gpu", 4);
+            machine.allocatable.set("nvidia.com/gpu", 4);
+        }
+        machine
+    })
+}
+
+fn any_pool(name: &'static str) -> impl Strategy<Value = Pool> {
+    let machines = (any_machine(0), any_machine(1), any_machine(2), any_machine(3));
+    let ceilings = (proptest::option::of(4..200_i64), proptest::option::of(0..9_u32), 0..3_u32);
+    (machines, ceilings, 0..2_i32, 0..4_u8).prop_map(
+        move |((a, b, c, d), (cores, nodes, least), weight, kind)| {
+            let mut pool = pool(name, vec![a, b, c, d]);
+            if let Some(cores) = cores {
+                pool.limits.set("cpu", cores * 1000);
+            }
+            (pool.max_nodes, pool.min_nodes, pool.weight) = (nodes, least, weight);
+            if kind == 0 {
+                pool.taints.push(taint("special"));
+            }
+            pool
+        },
+    )
+}
+
+fn any_shape() -> impl Strategy<Value = PodShape> {
+    (50..9000_i64, 64..20_000_i64, 0..9_u8, 0..3_i32).prop_map(|(milli, mib, kind, priority)| {
+        let mut shape = PodShape { priority, ..asks(milli, mib) };
+        match kind {
+            0 => shape = selecting(well_known::ZONE, "a", shape),
+            1 => shape = selecting(well_known::POOL, "p1", shape),
+            2 => shape.requests.set("nvidia.com/gpu", 1),
+            3 | 4 => shape = tolerating("special", shape),
+            5 => shape = selecting(well_known::ARCH, "amd64", shape),
+            _ => {}
+        }
+        shape
+    })
+}
+
+/// Clusters with pools, nodes of all ages and pods in all states.
+fn any_cluster() -> impl Strategy<Value = Cluster> {
+    let pods = proptest::collection::vec((any_shape(), 1..12_usize, 0..8_u8), 0..6);
+    let claims = proptest::collection::vec((0..2_usize, 0..4_usize, 0..7_u8), 0..6);
+    (any_pool("p0"), any_pool("p1"), pods, claims, any_shape()).prop_map(|(p0, p1, pods, claims, agent)| {
+        let mut cluster = Cluster::new([p0.clone(), p1.clone()]);
+        for (number, (pool, kind, stage)) in claims.into_iter().enumerate() {
+            let pool = if pool == 0 { &p0 } else { &p1 };
+            let machine = &pool.instance_types[kind];
+            let name = format!("old-{number}");
+            cluster = match stage {
+                0 => cluster.claim(claim(&name, &pool.name, &pool.instance_types[..=kind])),
+                1 => cluster.claim(launched(claim(&name, &pool.name, std::slice::from_ref(machine)), 0)),
+                2 => cluster.standing_but(&name, &pool.name, machine, |claim, node| {
+                    claim.phase = ClaimPhase::Registered;
+                    node.readiness = Readiness::NotReady { since: at(NOW - 200) };
+                }),
+                3 => cluster.standing_but(&name, &pool.name, machine, |claim, node| {
+                    claim.disrupted = Some(DisruptionReason::Sick);
+                    node.readiness = Readiness::NotReady { since: at(NOW - 200) };
+                }),
+                4 => cluster.standing_but(&name, &pool.name, machine, |claim, _| claim.deleting = true),
+                _ => cluster.standing(&name, &pool.name, machine),
+            };
+        }
+        let agent = PodShape { owner: PodOwner::DaemonSet, requests: asks(100, 64).requests, ..agent };
+        cluster = cluster.daemon_set("agent", agent);
+        for (number, (shape, count, state)) in pods.into_iter().enumerate() {
+            let name = format!("pod{number}");
+            cluster = match state {
+                0 => cluster.pods(&name, count, shape, &PodState::Waiting),
+                1 | 2 => match cluster.0.nodes.keys().nth(state.into()).cloned() {
+                    Some(node) => cluster.bound(&name, 1, shape, &node),
+                    None => cluster,
+                },
+                _ => cluster.pending(&name, count, shape),
+            };
+        }
+        cluster
+    })
+}
+
+fn requests(cluster: &Cluster, pods: &[PodId]) -> Resources {
+    let mut sum = Resources::new();
+    for pod in pods {
+        sum.add(&cluster.0.pods[pod].shape.requests);
+    }
+    sum
+}
+
+/// What pods are expected to ask for in each place.
+fn loads(cluster: &Cluster, plan: &Plan) -> Vec<(Target, Resources)> {
+    let mut pods: BTreeMap<Target, Vec<PodId>> = BTreeMap::new();
+    for placement in &plan.placements {
+        pods.entry(placement.target.clone()).or_default().push(placement.pod.clone());
+    }
+    pods.into_iter().map(|(target, pods)| (target, requests(cluster, &pods))).collect()
+}
+
+fn nothing_is_overcommitted(cluster: &Cluster, plan: &Plan) {
+    for (target, load) in loads(cluster, plan) {
+        let ways: Vec<Resources> = match &target {
+            Target::Node(name) => {
+                let on_it = cluster.0.pods.values().filter(|pod| pod.node() == Some(name));
+                let ids: Vec<PodId> = on_it.map(|pod| pod.id.clone()).collect();
+                let mut free = cluster.0.nodes[name].allocatable.clone();
+                free.subtract(&requests(cluster, &ids));
+                vec![free]
+            }
+            Target::Claim(name) => {
+                let claim = &cluster.0.claims[name];
+                match &claim.launched {
+                    Some(launched) => vec![launched.allocatable.clone()],
+                    None => claim.offerings.iter().map(|way| way.allocatable.clone()).collect(),
+                }
+            }
+            Target::Launch(number) => {
+                plan.launches[*number].offerings.iter().map(|way| way.allocatable.clone()).collect()
+            }
+        };
+        assert!(!ways.is_empty() && ways.iter().all(|free| free.covers(&load)), "{target:?} {load} {ways:?}");
+    }
+    for launch in &plan.launches {
+        let load = requests(cluster, &launch.pods);
+        assert!(launch.offerings.iter().all(|way| way.allocatable.covers(&load)), "{launch:?}");
+    }
+}
+
+fn largest(launch: &Launch) -> Resources {
+    launch.offerings.iter().fold(Resources::new(), |mut most, way| {
+        most.raise_to(&way.capacity);
+        most
+    })
+}
+
+fn limits_hold(cluster: &Cluster, plan: &Plan) {
+    for pool in cluster.0.pools.values() {
+        let launches: Vec<&Launch> = plan.launches.iter().filter(|launch| launch.pool == pool.name).collect();
+        let claims: Vec<_> = cluster.0.claims.values().filter(|claim| claim.pool == pool.name).collect();
+        let mut sum = Resources::new();
+        for claim in &claims {
+            sum.add(&claim.counted());
+        }
+        for launch in &launches {
+            sum.add(&largest(launch));
+        }
+        for (name, limit) in pool.limits.iter() {
+            assert!(launches.is_empty() || sum.get(name) <= limit, "{name} {} of {limit}", sum.get(name));
+        }
+        let count = claims.len() + launches.len();
+        assert!(launches.is_empty() || pool.max_nodes.is_none_or(|most| count <= most as usize));
+    }
+}
+
+fn stock_holds(cluster: &Cluster, plan: &Plan) {
+    let mut taken: BTreeMap<_, u32> = BTreeMap::new();
+    for launch in &plan.launches {
+        let pool = &cluster.0.pools[&launch.pool];
+        *taken.entry((pool.provider.clone(), launch.offerings[0].key.clone())).or_default() += 1;
+        for way in &launch.offerings {
+            let machine = pool.instance_types.iter().find(|each| each.name == way.key.instance_type).unwrap();
+            let offered = machine.offerings.iter().find(|each| machine.key(each) == way.key).unwrap();
+            assert!(offered.avoid_until.is_none_or(|until| until <= at(NOW)));
+            let count = taken.get(&(pool.provider.clone(), way.key.clone())).copied().unwrap_or(0);
+            assert!(offered.available.is_none_or(|available| available >= count.max(1)));
+        }
+    }
+}
+
+/// A copy of the cluster in which pods have other names and machines are listed in another order.
+fn shuffled(cluster: &Cluster) -> Cluster {
+    let mut shuffled = cluster.clone();
+    for pool in Arc::make_mut(&mut shuffled.0.pools).values_mut() {
+        let pool = Arc::make_mut(pool);
+        let mut machines = (*pool.instance_types).clone();
+        machines.reverse();
+        for machine in &mut machines {
+            machine.offerings.reverse();
+        }
+        pool.instance_types = Arc::new(machines);
+    }
+    let pods = cluster.0.pods.values().enumerate().map(|(number, pod)| {
+        let mut pod = (**pod).clone();
+        pod.id = PodId::new("renamed", &format!("{}", 10_000 - number));
+        pod.shape = Arc::new((*pod.shape).clone());
+        (pod.id.clone(), Arc::new(pod))
+    });
+    shuffled.0.pods = Arc::new(pods.collect());
+    shuffled
+}
+
+/// Amounts at and beyond the edge of sense.
+fn any_amount() -> impl Strategy<Value = i64> {
+    prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(0), Just(-1), any::<i64>(), 0..100_000_i64]
+}
+
+fn any_amounts() -> impl Strategy<Value = Resources> {
+    (any_amount(), any_amount(), any_amount()).prop_map(|(cpu, memory, pods)| {
+        Resources::from_iter([("cpu", cpu), ("memory", memory), ("pods", pods)])
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn plans_keep_what_they_promise(cluster in any_cluster()) {
+        let (plan, report) = cluster.plan();
+        nothing_is_overcommitted(&cluster, &plan);
+        limits_hold(&cluster, &plan);
+        stock_holds(&cluster, &plan);
+        for pod in cluster.0.pods.values() {
+            if matches!(pod.state, PodState::Unschedulable { .. }) {
+                let placed = plan.placements.iter().filter(|placement| placement.pod == pod.id).count();
+                let excused = report.unplaced.iter().filter(|unplaced| unplaced.pods.contains(&pod.id)).count();
+                prop_assert_eq!(placed + excused, 1, "{}", &pod.id);
+            }
+        }
+        prop_assert_eq!(report.nodes.len(), cluster.0.claims.len());
+    }
+
+    #[test]
+    fn planning_again_right_after_a_plan_changes_nothing(cluster in any_cluster()) {
+        let (plan, _) = cluster.plan();
+        let (again, _) = cluster.clone().after(&plan).plan();
+        prop_assert!(again.is_empty(), "{:?}\nthen {:?}", plan, again);
+    }
+
+    #[test]
+    fn nothing_more_is_launched_while_the_machines_of_a_plan_arrive(cluster in any_cluster(), way in 0..3_usize) {
+        let (plan, report) = cluster.plan();
+        // What a machine leaves of limits and stock by being another than the first choice may rightly be used.
+        prop_assume!(report.unplaced.is_empty() && report.short_pools.is_empty());
+        let launched = cluster.after(&plan).machines_launched(way);
+        prop_assert_eq!(launched.plan().0.launches, vec![]);
+        let joined = launched.nodes_joined();
+        prop_assert_eq!(joined.plan().0.launches, vec![]);
+    }
+
+    #[test]
+    fn names_and_order_do_not_change_what_a_plan_costs(cluster in any_cluster()) {
+        prop_assert_eq!(cluster.plan().0.launch_cost(), shuffled(&cluster).plan().0.launch_cost());
+        prop_assert_eq!(cluster.plan(), cluster.clone().plan());
+    }
+
+    #[test]
+    fn no_numbers_are_too_wild(
+        amounts in proptest::collection::vec(any_amounts(), 6),
+        prices in proptest::collection::vec(any_amount(), 2),
+        nodes in proptest::option::of(any::<u32>()),
+        percents in any::<(u32, u32)>(),
+        ratio in any::<usize>(),
+    ) {
+        let mut machines = vec![machine("a", 1, 1, "0"), machine("b", 1, 1, "0")];
+        for (machine, (price, amounts)) in machines.iter_mut().zip(prices.iter().zip(amounts.chunks(2))) {
+            machine.offerings[0].price = Price::from_micros(*price);
+            (machine.capacity, machine.allocatable) = (amounts[0].clone(), amounts[1].clone());
+        }
+        let wild = Pool { limits: amounts[4].clone(), max_nodes: nodes, ..pool("wild", machines.clone()) };
+        let shape = PodShape { requests: amounts[5].clone(), ..PodShape::default() };
+        let mut cluster = Cluster::new([wild]).pending("wild", 20, shape.clone());
+        cluster = cluster.standing("old", "wild", &machines[0]).bound("old", 3, shape, "node-of-old");
+        cluster = cluster.claim(claim("new", "wild", &machines)).daemon_set("agent", asks(100, 64));
+        cluster = cluster.node(crate::shapes::node("foreign", size(1, 1)));
+        cluster.0.settings.alternatives = ratio;
+        (cluster.0.settings.max_price_ratio_percent, cluster.0.settings.max_sick_percent) = percents;
+        let (plan, report) = cluster.plan();
+        prop_assert_eq!(plan.placements.len() + report.unplaced.iter().map(|each| each.pods.len()).sum::<usize>(), 20);
+    }
+}

@@ -1,1 +1,0 @@
-//! Machines that exist only as records in the cluster.

@@ -1,0 +1,204 @@
+//! What a simulated provider offers, read from its specification and checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_api::{ApiQuantity, Catalogue, SimulatedInstanceType, SimulatedOffering, SimulatedProvider};
+use windlass_core::model::{InstanceType, Labels, Offering, Resources, well_known};
+
+use super::builtin;
+use super::naming::{is_label_value, is_qualified_name};
+use crate::ProviderError;
+
+/// How many pods a machine takes that does not say.
+pub(super) const DEFAULT_PODS: i64 = 110;
+
+/// The instance types of a specification.
+pub(super) fn instance_types(spec: &SimulatedProvider) -> Result<Vec<InstanceType>, ProviderError> {
+    let types = match (spec.catalogue, spec.instance_types.as_slice()) {
+        (Some(Catalogue::General), []) => return Ok(builtin::general()),
+        (Some(Catalogue::Gpu), []) => return Ok(builtin::gpu()),
+        (None, types @ [_, ..]) => types,
+        _ => {
+            return Err(invalid("give either the name of a built-in catalogue or a list of instanceTypes"));
+        }
+    };
+    let mut names = BTreeSet::new();
+    for given in types {
+        if !names.insert(given.name.as_str()) {
+            return Err(invalid(format!("there are two instance types {:?}", given.name)));
+        }
+    }
+    types
+        .iter()
+        .map(|given| read(given).map_err(|wrong| invalid(format!("instance type {:?}: {wrong}", given.name))))
+        .collect()
+}
+
+fn read(given: &SimulatedInstanceType) -> Result<InstanceType, String> {
+    if given.name.is_empty() || !is_label_value(&given.name) {
+        return Err("name: it becomes a label, so write at most 63 letters, digits, dots, dashes".to_owned());
+    }
+    let mut capacity = amounts("capacity", &given.capacity)?;
+    if !given.capacity.contains_key(Resources::PODS) {
+        capacity.set(Resources::PODS, DEFAULT_PODS);
+    }
+    let overhead = amounts("overhead", &given.overhead)?;
+    let mut seen = BTreeSet::new();
+    for offering in &given.offerings {
+        if !seen.insert((offering.zone.as_str(), offering.capacity_type.as_str())) {
+            return Err(format!("offerings: {} is there twice", place(offering)));
+        }
+    }
+    if given.offerings.is_empty() {
+        return Err("offerings: there are none; name at least one zone and its price".to_owned());
+    }
+    Ok(InstanceType {
+        name: given.name.as_str().into(),
+        allocatable: less(&capacity, &overhead),
+        capacity,
+        labels: labels(&given.labels)?,
+        offerings: given.offerings.iter().map(read_offering).collect::<Result<_, _>>()?,
+    })
+}
+
+fn read_offering(given: &SimulatedOffering) -> Result<Offering, String> {
+    let wrong = |field: &str, what: &dyn ToString| {
+        format!("offering {}: {field}: {}", place(given), what.to_string())
+    };
+    if given.zone.is_empty() || !is_label_value(&given.zone) {
+        return Err(wrong("zone", &"it becomes a label, so write at most 63 letters, digits, dots, dashes"));
+    }
+    let available = given.available.map(u32::try_from).transpose();
+    Ok(Offering {
+        zone: given.zone.as_str().into(),
+        capacity_type: given.capacity_type.as_str().into(),
+        price: given.price.parse().map_err(|error| wrong("price", &error))?,
+        available: available.map_err(|_| wrong("available", &"it cannot be negative"))?,
+        avoid_until: None,
+    })
+}
+
+fn place(offering: &SimulatedOffering) -> String {
+    format!("{}/{}", offering.zone, offering.capacity_type.as_str())
+}
+
+fn amounts(field: &str, given: &BTreeMap<String, ApiQuantity>) -> Result<Resources, String> {
+    if let Some(name) = given.keys().find(|name| !is_qualified_name(name)) {
+        return Err(format!("{field}: {name:?} is not the name of a resource"));
+    }
+    let list = given.iter().map(|(name, amount)| (name.as_str(), amount.as_str()));
+    let amounts = Resources::parse(list).map_err(|(name, error)| format!("{field}: {name}: {error}"))?;
+    if let Some((name, _)) = amounts.iter().find(|(_, amount)| *amount < 0) {
+        return Err(format!("{field}: {name}: it cannot be negative"));
+    }
+    Ok(amounts)
+}
+
+/// What is left for pods; a system that wants more than there is leaves nothing.
+pub(super) fn less(capacity: &Resources, overhead: &Resources) -> Resources {
+    capacity
+        .iter()
+        .map(|(name, amount)| (&**name, amount.saturating_sub(overhead.get(name)).max(0)))
+        .collect()
+}
+
+fn labels(given: &BTreeMap<String, String>) -> Result<Labels, String> {
+    let mut labels = plain_labels();
+    for (key, value) in given {
+        if !is_qualified_name(key) || !is_label_value(value) {
+            return Err(format!("labels: {key}: {value:?} is not a label that Kubernetes takes"));
+        }
+        labels.set(key.as_str(), value.as_str());
+    }
+    Ok(labels)
+}
+
+/// The labels of a machine that says nothing about itself.
+pub(super) fn plain_labels() -> Labels {
+    Labels::new().with(well_known::ARCH, "amd64").with(well_known::OS, "linux")
+}
+
+fn invalid(message: impl Into<String>) -> ProviderError {
+    ProviderError::InvalidConfiguration { message: message.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use windlass_core::model::InstanceType;
+
+    use super::instance_types;
+
+    fn read(types: &Value) -> Result<Vec<InstanceType>, String> {
+        let spec = serde_json::from_value(json!({"instanceTypes": types})).unwrap();
+        instance_types(&spec).map_err(|error| error.to_string())
+    }
+
+    fn small() -> Value {
+        json!({"name": "small", "capacity": {"cpu": 2, "memory": "4Gi"}, "offerings": [{"zone": "a", "price": "0.10"}]})
+    }
+
+    fn with(field: &str, value: Value) -> Value {
+        let mut given = small();
+        given[field] = value;
+        json!([given])
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let types = read(&json!([small()])).unwrap();
+        assert_eq!(types[0].capacity.to_string(), "cpu 2, memory 4Gi, pods 110");
+        assert_eq!(types[0].labels.get("kubernetes.io/arch").unwrap().as_ref(), "amd64");
+        assert_eq!(types[0].offerings[0].capacity_type.as_ref(), "on-demand");
+        assert_eq!(types[0].offerings[0].available, None);
+    }
+
+    #[test]
+    fn what_the_system_keeps_is_not_for_pods_and_never_leaves_less_than_nothing() {
+        let types =
+            read(&with("overhead", json!({"cpu": "100m", "memory": "8Gi", "hugepages-2Mi": "1Gi"}))).unwrap();
+        assert_eq!(types[0].allocatable.to_string(), "cpu 1900m, memory 0, pods 110");
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_its_type_and_field() {
+        for (types, part) in [
+            (json!([]), "catalogue"),
+            (json!([small(), small()]), "two instance types \"small\""),
+            (with("name", json!("a b")), "\"a b\": name"),
+            (
+                with("capacity", json!({"memory": "lots"})),
+                "\"small\": capacity: memory: \"lots\" is not a quantity",
+            ),
+            (with("capacity", json!({"cpu": -1})), "\"small\": capacity: cpu: it cannot be negative"),
+            (with("capacity", json!({"c p u": 1})), "\"small\": capacity: \"c p u\""),
+            (with("overhead", json!({"cpu": "x"})), "\"small\": overhead: cpu"),
+            (with("labels", json!({"disk": "very fast"})), "\"small\": labels: disk"),
+            (with("offerings", json!([])), "\"small\": offerings"),
+            (
+                with("offerings", json!([{"zone": "a", "price": "cheap"}])),
+                "\"small\": offering a/on-demand: price",
+            ),
+            (with("offerings", json!([{"zone": "a b", "price": "1"}])), "zone"),
+            (with("offerings", json!([{"zone": "a", "price": "1", "available": -1}])), "available"),
+            (
+                with("offerings", json!([{"zone": "a", "price": "1"}, {"zone": "a", "price": "2"}])),
+                "a/on-demand is there twice",
+            ),
+        ] {
+            let error = read(&types).unwrap_err();
+            assert!(error.contains(part), "{error} should contain {part}");
+        }
+    }
+
+    #[test]
+    fn two_thousand_types_are_read() {
+        let type_of = |number: usize| {
+            let mut given = small();
+            given["name"] = json!(format!("type-{number}"));
+            given
+        };
+        let types = (0..2000).map(type_of).collect();
+        assert_eq!(read(&types).unwrap().len(), 2000);
+    }
+}

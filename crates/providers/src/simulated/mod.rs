@@ -1,0 +1,215 @@
+//! Machines that exist only as records in the cluster, whose nodes are run by KWOK: for trying Windlass out and for
+//! tests.
+//!
+//! The truth is in the cluster, as it is in a cloud: each machine is a `ConfigMap` (`record`), and nothing is lost when
+//! the process ends or the provider is built anew from a changed specification. The calls of [`Provider`] read and write
+//! these records (`records`), struck by the specified faults (`faults`). [`Provider::run`] is the cloud behind
+//! them (`cloud`): it lets machines register as nodes, fall ill and vanish.
+
+mod agenda;
+mod aim;
+mod api_error;
+mod builtin;
+mod catalogue;
+mod cloud;
+mod faults;
+mod hash;
+mod launch;
+mod mirror;
+mod naming;
+mod node;
+mod nodes;
+mod pace;
+mod record;
+mod records;
+mod struck;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kube::Client;
+use tokio::sync::Mutex;
+use windlass_api::{LimitedDuration, ProviderCall, SimulatedProvider};
+use windlass_core::Text;
+use windlass_core::model::{InstanceType, OfferingKey};
+
+use self::aim::Subject;
+use self::cloud::Cloud;
+use self::faults::Faults;
+use self::nodes::Nodes;
+use self::record::Stored;
+use self::records::Records;
+use self::struck::Struck;
+use crate::{Clock, LaunchRequest, Machine, MachineTag, Provider, ProviderError, Termination};
+
+/// A source of simulated machines.
+pub struct Simulated {
+    name: Text,
+    cluster_id: Text,
+    catalogue: Vec<InstanceType>,
+    boot_delay: LimitedDuration,
+    faults: Faults,
+    /// One launch at a time of each offering of which there is not as much as one likes.
+    turns: BTreeMap<OfferingKey, Mutex<()>>,
+    records: Records,
+    nodes: Nodes,
+    clock: Arc<dyn Clock>,
+}
+
+impl Simulated {
+    /// The provider of this name, whose machines' records are in this namespace. The namespace is created with the
+    /// first machine if there is none.
+    pub fn new(
+        name: Text,
+        spec: &SimulatedProvider,
+        cluster_id: Text,
+        namespace: String,
+        client: Client,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProviderError> {
+        for (what, text) in [("name of the provider", &name), ("id of the cluster", &cluster_id)] {
+            if text.is_empty() || !naming::is_label_value(text) {
+                let message = format!(
+                    "the {what}, {text:?}, becomes a label of its machines: write at most 63 letters, digits, dots, dashes"
+                );
+                return Err(ProviderError::InvalidConfiguration { message });
+            }
+        }
+        let catalogue = catalogue::instance_types(spec)?;
+        let limited = catalogue.iter().flat_map(|found| {
+            let limited = found.offerings.iter().filter(|offering| offering.available.is_some());
+            limited.map(|offering| (found.key(offering), Mutex::new(())))
+        });
+        Ok(Self {
+            turns: limited.collect(),
+            faults: Faults::read(&spec.faults)?,
+            boot_delay: spec.boot_delay,
+            records: Records::new(client.clone(), namespace, name.clone(), cluster_id.clone()),
+            nodes: Nodes::new(client, name.clone()),
+            catalogue,
+            clock,
+            cluster_id,
+            name,
+        })
+    }
+
+    /// What befalls a call about this machine. The machine is looked at only where there are faults to strike it.
+    async fn strike(&self, call: ProviderCall, provider_id: &str) -> Struck {
+        if !self.faults.concern(call) {
+            return Struck::default();
+        }
+        let stored = self.find(provider_id).await.ok();
+        self.faults.strike(call, stored.as_ref().map(subject))
+    }
+
+    /// The record of a machine of this cluster.
+    async fn find(&self, provider_id: &str) -> Result<Stored, ProviderError> {
+        let not_ours =
+            |message: String| ProviderError::NotOurs { provider_id: provider_id.to_owned(), message };
+        let name = naming::machine_of(&self.name, provider_id)
+            .ok_or_else(|| not_ours(format!("it is not of the simulated provider {}", self.name)))?;
+        let Some(stored) = self.records.get(name).await? else {
+            return Err(ProviderError::NotFound { provider_id: provider_id.to_owned() });
+        };
+        let cluster_id = &stored.record.tag.cluster_id;
+        if *cluster_id != self.cluster_id {
+            return Err(not_ours(format!("it is of cluster {cluster_id}, this is {}", self.cluster_id)));
+        }
+        Ok(stored)
+    }
+
+    async fn offer(&self) -> Result<Vec<InstanceType>, ProviderError> {
+        let mut types = self.catalogue.clone();
+        if self.turns.is_empty() {
+            return Ok(types);
+        }
+        let taken = self.records.count().await?;
+        for instance_type in &mut types {
+            let name = instance_type.name.clone();
+            for offering in &mut instance_type.offerings {
+                let key = OfferingKey {
+                    instance_type: name.clone(),
+                    zone: offering.zone.clone(),
+                    capacity_type: offering.capacity_type.clone(),
+                };
+                let taken = taken.get(&key).copied().unwrap_or(0);
+                offering.available = offering.available.map(|available| available.saturating_sub(taken));
+            }
+        }
+        Ok(types)
+    }
+
+    async fn end(&self, provider_id: &str, tag: &MachineTag) -> Result<Termination, ProviderError> {
+        let stored = self.find(provider_id).await?;
+        if stored.record.tag != *tag {
+            let message = format!("it is tagged {:?} and not {tag:?}", stored.record.tag);
+            return Err(ProviderError::NotOurs { provider_id: provider_id.to_owned(), message });
+        }
+        self.records.delete(&stored).await
+    }
+
+    async fn list_machines(&self) -> Result<Vec<Machine>, ProviderError> {
+        let mut machines = Vec::new();
+        for stored in self.records.list().await? {
+            let machine = stored.machine(&self.name);
+            if self.faults.doubles(subject(&stored)) {
+                machines.push(machine.clone());
+            }
+            machines.push(machine);
+        }
+        Ok(machines)
+    }
+}
+
+fn subject(stored: &Stored) -> Subject<'_> {
+    Subject { claim_uid: &stored.record.tag.claim_uid, offering: &stored.record.offering }
+}
+
+#[async_trait]
+impl Provider for Simulated {
+    fn kind(&self) -> &'static str {
+        "simulated"
+    }
+
+    async fn instance_types(&self) -> Result<Vec<InstanceType>, ProviderError> {
+        self.faults.strike(ProviderCall::InstanceTypes, None).carry_out(|| self.offer()).await
+    }
+
+    async fn launch(&self, request: &LaunchRequest) -> Result<Machine, ProviderError> {
+        let subject = Subject { claim_uid: &request.tag.claim_uid, offering: &request.offering };
+        let struck = self.faults.strike(ProviderCall::Launch, Some(subject));
+        struck.carry_out(|| self.launch_machine(request)).await
+    }
+
+    async fn terminate(&self, provider_id: &str, tag: &MachineTag) -> Result<Termination, ProviderError> {
+        let struck = self.strike(ProviderCall::Terminate, provider_id).await;
+        struck.carry_out(|| self.end(provider_id, tag)).await
+    }
+
+    async fn get(&self, provider_id: &str) -> Result<Machine, ProviderError> {
+        let struck = self.strike(ProviderCall::Get, provider_id).await;
+        struck.carry_out(|| async { Ok(self.find(provider_id).await?.machine(&self.name)) }).await
+    }
+
+    async fn list(&self) -> Result<Vec<Machine>, ProviderError> {
+        self.faults.strike(ProviderCall::List, None).carry_out(|| self.list_machines()).await
+    }
+
+    async fn run(&self) {
+        let cloud =
+            Cloud { provider: &self.name, records: &self.records, nodes: &self.nodes, clock: &self.clock };
+        cloud.run().await;
+    }
+}
+
+impl fmt::Debug for Simulated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulated")
+            .field("name", &self.name)
+            .field("cluster_id", &self.cluster_id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,87 @@
+//! What can go wrong before a test gets to run.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The control plane cannot be had on this machine. Tests that need it are skipped, never passed.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaneUnavailable {
+    /// The binary has to be built and there is no Go to build it with.
+    #[error(
+        "`go` cannot be run: {source}; install Go 1.26 or newer, or point KUBEBUILDER_ASSETS at a folder with {missing}"
+    )]
+    GoMissing {
+        /// The programs that would make Go unnecessary.
+        missing: String,
+        /// Why `go version` could not be run.
+        source: io::Error,
+    },
+    /// Go is there but did not produce the binary, most often because modules cannot be downloaded.
+    #[error(
+        "`go build` in {} failed; the first build downloads modules, so check the network and GOPROXY: {output}",
+        module.display()
+    )]
+    BuildFailed {
+        /// The Go module that was built.
+        module: PathBuf,
+        /// The last lines Go printed.
+        output: String,
+    },
+    /// The sources or the cache of built binaries cannot be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Files {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// No folder to keep the built binary in.
+    #[error("no folder to keep the built control plane in; set WINDLASS_CACHE_DIR, XDG_CACHE_HOME or HOME")]
+    NoCache,
+}
+
+/// The control plane can be had but did not start, or stopped answering.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaneError {
+    /// It cannot be had here at all.
+    #[error(transparent)]
+    Unavailable(#[from] PlaneUnavailable),
+    /// A file it needs cannot be written, or a process cannot be started.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried.
+        action: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The keys it needs cannot be made.
+    #[error("cannot make the keys of the test control plane: {0}")]
+    Keys(#[from] rcgen::Error),
+    /// A component ended, or did not become ready in time.
+    #[error("{component} {problem}; the end of its log:\n{log}")]
+    Component {
+        /// Which one.
+        component: &'static str,
+        /// What it did.
+        problem: String,
+        /// The last lines it logged.
+        log: String,
+    },
+    /// The API server's address or certificate was not accepted by the client.
+    #[error("cannot make a client of the test control plane: {0}")]
+    Client(#[source] Box<kube::Error>),
+}
+
+impl PlaneError {
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Io { action: action.into(), source }
+    }
+}
+
+impl PlaneUnavailable {
+    pub(crate) fn files(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Files { action, path: path.into(), source }
+    }
+}

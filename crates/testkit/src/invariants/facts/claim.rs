@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use kube::core::DynamicObject;
+use serde_json::Value;
+use windlass_api::{LimitedDuration, conditions, labels};
+use windlass_core::Quantity;
+
+use super::{items, text, true_condition};
+
+/// Amounts of resources, in thousandths.
+pub(in super::super) type Amounts = BTreeMap<String, i128>;
+
+/// What is known of a claim.
+#[derive(Debug)]
+pub(in super::super) struct Claim {
+    pub(in super::super) uid: String,
+    pub(in super::super) name: String,
+    pub(in super::super) pool: String,
+    /// The machine that the claim has or takes over.
+    pub(in super::super) provider_id: Option<String>,
+    /// The claim for which the machine that this one takes over was launched.
+    pub(in super::super) adopted_uid: Option<String>,
+    /// The names of the claims it replaces.
+    pub(in super::super) replaces: Vec<String>,
+    pub(in super::super) initialized: bool,
+    pub(in super::super) deleted_at: Option<Timestamp>,
+    /// How long its drain may take.
+    pub(in super::super) drain_limit: Option<Duration>,
+    /// What counts against the pool's limits.
+    pub(in super::super) amounts: Amounts,
+}
+
+impl Claim {
+    /// Reads a claim. Its spec never changes, so what follows from the spec alone is taken from the claim as it was
+    /// `before`.
+    pub(in super::super) fn read(object: &DynamicObject, before: Option<&Self>) -> Self {
+        let replaces = object.annotations().get(labels::REPLACES).map(String::as_str).unwrap_or_default();
+        let drain_limit: Option<LimitedDuration> =
+            text(object, "/spec/terminationGracePeriod").and_then(|written| written.parse().ok());
+        Self {
+            uid: object.uid().unwrap_or_default(),
+            name: object.name_any(),
+            pool: text(object, "/spec/poolRef/name").unwrap_or_default(),
+            provider_id: text(object, "/status/providerID")
+                .or_else(|| text(object, "/spec/adopt/providerID")),
+            adopted_uid: text(object, "/spec/adopt/claimUID"),
+            replaces: replaces
+                .split(',')
+                .map(str::trim)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            initialized: true_condition(object, conditions::INITIALIZED).is_some(),
+            deleted_at: object.metadata.deletion_timestamp.as_ref().map(|time| time.0),
+            drain_limit: drain_limit.and_then(LimitedDuration::limit),
+            amounts: counted(object, before),
+        }
+    }
+
+    /// Whether the drain has taken as long as it may, so that budgets no longer hold.
+    pub(in super::super) fn drain_is_over(&self, now: Timestamp) -> bool {
+        let (Some(deleted_at), Some(limit)) = (self.deleted_at, self.drain_limit) else {
+            return false;
+        };
+        deleted_at.checked_add(limit).is_ok_and(|deadline| deadline <= now)
+    }
+}
+
+/// Once launched a claim counts what its machine has; until then, the most of each resource that any of its offerings
+/// would bring, since nobody knows which of them it will be.
+fn counted(object: &DynamicObject, before: Option<&Claim>) -> Amounts {
+    let mut counted = amounts(object.data.pointer("/status/capacity"));
+    if counted.is_empty() {
+        if let Some(before) = before {
+            return before.amounts.clone();
+        }
+        for offering in items(object, "/spec/offerings") {
+            for (resource, amount) in amounts(offering.get("capacity")) {
+                let most = counted.entry(resource).or_default();
+                *most = amount.max(*most);
+            }
+        }
+    }
+    counted.insert("nodes".to_owned(), 1000);
+    counted
+}
+
+/// Reads a map of quantities. One that cannot be read counts as nothing; admission refuses those.
+pub(in super::super) fn amounts(quantities: Option<&Value>) -> Amounts {
+    let written = quantities.and_then(Value::as_object).into_iter().flatten();
+    written
+        .filter_map(|(resource, quantity)| {
+            let quantity: Quantity = match quantity {
+                Value::String(text) => text.parse().ok()?,
+                number => number.to_string().parse().ok()?,
+            };
+            Some((resource.clone(), i128::from(quantity.milli())))
+        })
+        .collect()
+}

@@ -1,0 +1,36 @@
+//! What the judge keeps of each object: the few facts that the rules ask for, read from the JSON itself so that
+//! nothing of the controller's own code stands between the API and the judgement.
+
+mod budget;
+mod claim;
+mod machine;
+mod node;
+mod pod;
+
+pub(super) use budget::Budget;
+pub(super) use claim::{Amounts, Claim, amounts};
+pub(super) use machine::{Machine, RECORD};
+pub(super) use node::Node;
+pub(super) use pod::Pod;
+
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+fn text(object: &DynamicObject, pointer: &str) -> Option<String> {
+    object.data.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn items<'a>(object: &'a DynamicObject, pointer: &str) -> impl Iterator<Item = &'a Value> {
+    object.data.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The condition of this type, if it is true.
+fn true_condition<'a>(object: &'a DynamicObject, kind: &str) -> Option<&'a Value> {
+    items(object, "/status/conditions")
+        .find(|condition| condition["type"] == kind)
+        .filter(|condition| condition["status"] == "True")
+}
+
+fn label(object: &DynamicObject, key: &str) -> Option<String> {
+    object.metadata.labels.as_ref()?.get(key).cloned()
+}

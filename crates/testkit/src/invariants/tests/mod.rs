@@ -1,0 +1,10 @@
+//! A controller in a few lines, once right and once with a planted bug, for each invariant.
+
+mod budgets;
+mod foreign;
+mod limits;
+mod machines;
+mod objects;
+mod replacements;
+mod script;
+mod storms;
