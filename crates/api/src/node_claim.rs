@@ -82,6 +82,10 @@ pub struct ClaimReason {
     /// The same in words.
     #[serde(default)]
     pub message: String,
+    /// The pods that it was planned for, as `namespace/name`. While they wait, its room is kept for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 2000), inner(length(max = 317)))]
+    pub pods: Vec<String>,
 }
 
 /// What a machine is for.

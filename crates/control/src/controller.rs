@@ -157,7 +157,13 @@ impl Controller {
     }
 
     /// Runs until the shutdown comes. Work under way is then finished, within bounds, and the lease released.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+    ///
+    /// That the future can be sent to another thread is also the proof that no lock is held across an await.
+    pub fn run(self, shutdown: impl Future<Output = ()> + Send) -> impl Future<Output = ()> + Send {
+        self.work_until(shutdown)
+    }
+
+    async fn work_until(self, shutdown: impl Future<Output = ()> + Send) {
         let mut elector = self.elector();
         {
             let background =

@@ -98,19 +98,19 @@ impl EventWriter {
     }
 
     fn event(&self, note: Note, namespace: String) -> Event {
-        let prefix = note.about.name.clone().unwrap_or_default();
+        let (prefix, now) = (note.about.name.clone().unwrap_or_default(), self.clock.now());
         let mut message = note.message;
         if let Some((cut, _)) = message.char_indices().nth(1000) {
             message.truncate(cut);
         }
         Event {
             metadata: ObjectMeta {
-                generate_name: Some(format!("{prefix}.")),
+                name: Some(format!("{prefix}.{:x}", now.as_nanosecond())),
                 namespace: Some(namespace),
                 ..ObjectMeta::default()
             },
             action: Some(note.reason.to_owned()),
-            event_time: Some(MicroTime(self.clock.now())),
+            event_time: Some(MicroTime(now)),
             note: Some(message),
             reason: Some(note.reason.to_owned()),
             regarding: Some(note.about),

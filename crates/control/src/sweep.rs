@@ -100,9 +100,9 @@ impl Sweeper {
             if !self.bus.index.lock().is_synced() {
                 continue;
             }
-            for claim in
-                self.bus.index.lock().claims.unconfirmed(SignedDuration::from_secs(30), self.clock.now())
-            {
+            let now = self.clock.now();
+            let unconfirmed = self.bus.index.lock().claims.unconfirmed(SignedDuration::from_secs(30), now);
+            for claim in unconfirmed {
                 self.shell.look_up(&claim).await;
             }
             for (name, provider) in self.providers.all() {

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use windlass_api::{NodeClaim, NodeClaimStatus, conditions, labels as marks};
 use windlass_core::Price;
 use windlass_core::model::{
-    Claim, ClaimOffering, ClaimPhase, DisruptionReason, Launched, OfferingKey, well_known,
+    Claim, ClaimOffering, ClaimPhase, DisruptionReason, Launched, OfferingKey, PodId, well_known,
 };
 
 use super::{api_resources, labels, taints, text};
@@ -32,6 +32,13 @@ pub fn claim(claim: &NodeClaim) -> Claim {
             .filter(|condition| condition.status == "True")
             .map(|condition| condition.last_transition_time.0),
         replaces: replaces(claim),
+        pods: spec
+            .reason
+            .pods
+            .iter()
+            .filter_map(|pod| pod.split_once('/'))
+            .map(|(namespace, name)| PodId::new(namespace, name))
+            .collect(),
     }
 }
 

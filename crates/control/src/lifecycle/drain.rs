@@ -75,7 +75,7 @@ impl Drain<'_> {
         let all: Api<Pod> = Api::all(self.client.clone());
         let on_node = ListParams::default().fields(&format!("spec.nodeName={}", self.node));
         let pods = all.list(&on_node).await?.items;
-        let rounds = pods.iter().map(|pod| self.treat(pod));
+        let rounds = pods.into_iter().map(|pod| async move { self.treat(&pod).await });
         let outcomes: Vec<_> = stream::iter(rounds).buffer_unordered(EVICTIONS_AT_ONCE).collect().await;
         let mut progress = DrainProgress::default();
         for outcome in outcomes {

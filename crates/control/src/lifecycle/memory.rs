@@ -49,7 +49,7 @@ impl Absence {
     pub fn ask_after(self, now: Timestamp, interval: Duration) -> Duration {
         let Some(last) = self.last else { return Duration::ZERO };
         let passed = now.duration_since(last).max(SignedDuration::ZERO);
-        signed(interval).saturating_sub(passed).unsigned_abs()
+        signed(interval).saturating_sub(passed).max(SignedDuration::ZERO).unsigned_abs()
     }
 }
 
@@ -107,6 +107,7 @@ mod tests {
         let too_soon = once.said_again(NOW + 4.seconds(), INTERVAL);
         assert!(!too_soon.is_proven());
         assert_eq!(too_soon.ask_after(NOW + 4.seconds(), INTERVAL), Duration::from_secs(1));
+        assert_eq!(too_soon.ask_after(NOW + 60.seconds(), INTERVAL), Duration::ZERO);
         assert!(too_soon.said_again(NOW + 5.seconds(), INTERVAL).is_proven());
     }
 

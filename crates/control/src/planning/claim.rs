@@ -33,7 +33,8 @@ pub(super) fn launched_claim(
         capacity: quantities(&offering.capacity),
         allocatable: quantities(&offering.allocatable),
     });
-    let reason = ClaimReason { purpose, message: launch.message.clone() };
+    let pods = launch.pods.iter().map(ToString::to_string).collect();
+    let reason = ClaimReason { purpose, message: launch.message.clone(), pods };
     let mut claim = base(name, pool, scope, reason);
     claim.spec.offerings = offerings.collect();
     if !launch.replaces.is_empty() {
@@ -51,6 +52,7 @@ pub(crate) fn adopted_claim(machine: &Machine, pool: &PoolDefinition, scope: Opt
     let reason = ClaimReason {
         purpose: ClaimPurpose::Adoption,
         message: format!("machine {} had no claim and runs pods", machine.provider_id),
+        pods: Vec::new(),
     };
     let mut claim = base(name, pool, scope, reason);
     claim.spec.adopt = Some(Adoption {

@@ -1,7 +1,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Labels, OfferingKey, Resources, Taint};
+use super::{Labels, OfferingKey, PodId, Resources, Taint};
 use crate::{Price, Text};
 
 /// One machine, from the decision to get it until it is given back.
@@ -37,6 +37,9 @@ pub struct Claim {
     pub initialized_at: Option<Timestamp>,
     /// The claims that it replaces.
     pub replaces: Vec<Text>,
+    /// The pods that it was planned for. While they wait, its room is theirs: packing them anew in every plan would
+    /// strand some of them and get machines for them twice.
+    pub pods: Vec<PodId>,
 }
 
 /// One way to get a claim's machine.

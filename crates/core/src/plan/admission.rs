@@ -54,11 +54,6 @@ impl Admission {
     pub(super) fn allows(&self, constraint: usize) -> bool {
         self.0.get(constraint).copied().unwrap_or(false)
     }
-
-    /// What both allow.
-    pub(super) fn and(&self, other: &Self) -> Self {
-        Self(self.0.iter().zip(other.0.iter()).map(|(a, b)| *a && *b).collect())
-    }
 }
 
 impl<'a> Constraint<'a> {

@@ -55,6 +55,7 @@ pub(super) fn place(
         free: least?,
         ready: false,
         busy: pods.iter().any(|pod| !pod.shape.belongs_to_node()),
+        since: Some(claim.created_at),
         back_by: None,
     })
 }

@@ -16,6 +16,7 @@ pub(super) struct Assignment {
 }
 
 /// Some pods of a class in one place.
+#[derive(Clone)]
 pub(super) struct Spot {
     pub(super) target: Target,
     pub(super) ready: bool,
@@ -27,27 +28,20 @@ pub(super) struct Spot {
 enum Tactic {
     /// The first, which fills the nodes that stay anyway.
     First,
-    /// The largest, ready or not: the order in which machines are planned and arrive.
-    Largest,
     /// The fullest, which keeps room for large pods.
     Fullest,
 }
 
-/// Gives as many pods as possible a place. Packing is hard and each tactic has inputs on which it strands pods that
-/// another places, so more than one is tried and the first that strands the least is taken.
-pub(super) fn assign(classes: &[Class], places: &[Place], worth: &Worth) -> Assignment {
-    let mut best = try_to_assign(classes, places, worth, Tactic::First);
-    for tactic in [Tactic::Largest, Tactic::Fullest] {
-        let stranded = best.stranded(classes);
-        if stranded == 0 {
-            break;
-        }
-        let other = try_to_assign(classes, places, worth, tactic);
-        if other.stranded(classes) < stranded {
-            best = other;
-        }
+/// Gives as many pods as possible a place, beside those of each class that have kept one. Packing is hard and each
+/// tactic has inputs on which it strands pods that another places, so more than one is tried and the first that strands
+/// the least is taken.
+pub(super) fn assign(classes: &[Class], kept: &[Vec<Spot>], places: &[&Place], worth: &Worth) -> Assignment {
+    let first = try_to_assign(classes, kept, places, worth, Tactic::First);
+    if first.stranded(classes) == 0 {
+        return first;
     }
-    best
+    let other = try_to_assign(classes, kept, places, worth, Tactic::Fullest);
+    if other.stranded(classes) < first.stranded(classes) { other } else { first }
 }
 
 /// A place with what is still free there.
@@ -58,8 +52,14 @@ struct Open<'p> {
     room: f64,
 }
 
-fn try_to_assign(classes: &[Class], places: &[Place], worth: &Worth, tactic: Tactic) -> Assignment {
-    let opened = places.iter().map(|place| {
+fn try_to_assign(
+    classes: &[Class],
+    kept: &[Vec<Spot>],
+    places: &[&Place],
+    worth: &Worth,
+    tactic: Tactic,
+) -> Assignment {
+    let opened = places.iter().copied().map(|place| {
         let free = place.free.clone();
         Open { place, room: worth.measure(&free), free }
     });
@@ -67,17 +67,14 @@ fn try_to_assign(classes: &[Class], places: &[Place], worth: &Worth, tactic: Tac
     let smallest = smallest(classes);
     let has_room = |open: &Open<'_>| smallest.as_ref().is_some_and(|request| open.free.covers(request));
     let mut open: Vec<Open<'_>> = opened.filter(has_room).collect();
-    open.sort_by(|a, b| match tactic {
-        Tactic::First | Tactic::Fullest => a.place.precedence(b.place),
-        Tactic::Largest => a.place.by_size(b.place),
-    });
+    open.sort_by(|a, b| a.place.precedence(b.place));
     let mut assignment = Assignment::default();
-    for class in classes {
+    for (class, kept) in classes.iter().zip(kept) {
         if let Tactic::Fullest = tactic {
             open.sort_by(Open::by_room);
         }
-        let mut left = class.pods.len();
-        let mut spots = Vec::new();
+        let mut spots = kept.clone();
+        let mut left = class.pods.len().saturating_sub(kept.iter().map(|spot| spot.count).sum());
         for Open { place, free, room } in &mut open {
             if left == 0 {
                 break;
@@ -94,7 +91,7 @@ fn try_to_assign(classes: &[Class], places: &[Place], worth: &Worth, tactic: Tac
                 spots.push(Spot { target: place.target.clone(), ready: place.ready, count });
             }
         }
-        if !spots.is_empty() {
+        if spots.len() > kept.len() {
             open.retain(has_room);
         }
         assignment.spots.push(spots);
@@ -121,7 +118,7 @@ impl Open<'_> {
 
 impl Assignment {
     /// How many pods have no place for which machines would be got.
-    pub(super) fn stranded(&self, classes: &[Class]) -> usize {
+    fn stranded(&self, classes: &[Class]) -> usize {
         self.to_launch_for(classes).into_iter().sum()
     }
 
@@ -138,20 +135,5 @@ impl Assignment {
     ) -> impl Iterator<Item = (&'c Class, &[Spot], usize)> {
         let spots = self.spots.iter().zip(&self.left);
         classes.iter().zip(spots).map(|(class, (spots, left))| (class, spots.as_slice(), *left))
-    }
-
-    /// How many pods of each class go to the planned launch of a number.
-    pub(super) fn on_launches(&self, launches: usize) -> Vec<Vec<(usize, usize)>> {
-        let mut loads = vec![Vec::new(); launches];
-        for (class, spots) in self.spots.iter().enumerate() {
-            for spot in spots {
-                if let Target::Launch(number) = spot.target
-                    && let Some(load) = loads.get_mut(number)
-                {
-                    load.push((class, spot.count));
-                }
-            }
-        }
-        loads
     }
 }

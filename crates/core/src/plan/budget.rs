@@ -112,19 +112,6 @@ impl<'a> Budget<'a> {
         allowance.spend(&candidate.instance_type.capacity, times);
     }
 
-    /// Frees what was set aside for one of these.
-    pub(super) fn give_back(&mut self, candidate: &Candidate<'a>) {
-        if let Some(stock) = self.stock.get_mut(&(&*candidate.pool.provider, candidate.key())) {
-            *stock = stock.saturating_add(1);
-        }
-        let Some(allowance) = self.pools.get_mut(candidate.pool_number) else {
-            return;
-        };
-        allowance.nodes = allowance.nodes.map(|nodes| nodes.saturating_add(1));
-        let capacity = &candidate.instance_type.capacity;
-        allowance.change(|name, left| left.saturating_add(capacity.get(name).max(0)));
-    }
-
     /// Lets a launch that counts for so much become this machine instead, if limits and stock allow that; then it
     /// counts for the larger of both.
     pub(super) fn widen(&mut self, counted: &mut Resources, candidate: &Candidate<'_>) -> bool {

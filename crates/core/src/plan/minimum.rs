@@ -32,7 +32,7 @@ pub(super) fn missing<'p, 'a>(
         for candidate in scene.candidates.iter().filter(|candidate| candidate.pool_number == number) {
             let count = budget.room(candidate, lacks);
             budget.take(candidate, count);
-            more.extend((0..count).map(|_| Draft::new(candidate)));
+            more.extend((0..count).map(|_| Draft::new(candidate, Vec::new())));
             lacks -= count;
         }
     }

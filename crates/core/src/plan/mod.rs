@@ -1,9 +1,10 @@
 //! What to launch and what to give back.
 //!
-//! The pods that need a place are grouped into classes ([`class`]) and given one on the nodes that are there or on
-//! their way ([`place`], [`assignment`]). For those that are left machines are chosen ([`candidate`], [`pack`],
-//! [`draft`]) within what limits and providers allow ([`budget`]). Then each node is looked at for whether it is still
-//! needed ([`nodes`]), and what was not done is explained ([`explain`]).
+//! The pods that need a place are grouped into classes (`class`). Those that a machine on its way was got for keep its
+//! room (`promise`), and the others are placed on the nodes that are there or on their way (`place`, `assignment`). For
+//! those that are left machines are chosen (`candidate`, `pack`, `draft`) within what limits and providers allow
+//! (`budget`). Then each node is looked at for whether it is still needed (`nodes`), and what was not done is explained
+//! (`explain`).
 
 mod admission;
 mod alternatives;
@@ -23,10 +24,10 @@ mod minimum;
 mod nodes;
 mod pack;
 mod place;
+mod promise;
 mod report;
 mod scene;
 mod shortage;
-mod shrink;
 mod sick;
 mod view;
 mod words;
@@ -47,7 +48,7 @@ pub fn plan(snapshot: &Snapshot, now: Timestamp) -> (Plan, Report) {
     let groups = class::group(&view, |claim| given_up.contains(claim));
     let pools = candidate::in_order(&view);
     let scene = scene::Scene::new(&view, &pools, groups);
-    let drafted = draft::draft(&scene, &budget::Budget::new(&view, &pools));
+    let drafted = draft::draft(&scene, budget::Budget::new(&view, &pools));
     let (launches, placements) = launches::write(&scene, &drafted);
     let fates = nodes::fates(&scene, &drafted.assignment, &launches, &doubtful);
     let explained = explain::explain(&scene, &drafted, &launches);

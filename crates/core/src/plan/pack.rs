@@ -5,18 +5,13 @@ use super::amounts::Amounts;
 use super::budget::Budget;
 use super::candidate::Candidate;
 use super::class::Class;
+use super::draft::Draft;
 use super::worth::float;
 
 /// Chooses machines for pods that fit nowhere, one machine after another: always the one that holds most for its price.
 pub(super) struct Packer<'p, 'a> {
     pub(super) classes: &'p [Class],
     pub(super) candidates: &'p [Candidate<'a>],
-}
-
-/// A machine to launch and how many pods of each class go there.
-pub(super) struct Packed<'p, 'a> {
-    pub(super) choice: &'p Candidate<'a>,
-    pub(super) load: Vec<(usize, usize)>,
 }
 
 /// Offerings that are the same to the pods, cheapest first.
@@ -31,7 +26,7 @@ struct Bid<'p, 'a> {
 
 impl<'p, 'a> Packer<'p, 'a> {
     /// Packs so many pods of each class. A pool of higher weight gets all that it can serve before others are asked.
-    pub(super) fn pack(&self, mut left: Vec<usize>, budget: &mut Budget<'a>) -> Vec<Packed<'p, 'a>> {
+    pub(super) fn pack(&self, mut left: Vec<usize>, budget: &mut Budget<'a>) -> Vec<Draft<'p, 'a>> {
         let mut packed = Vec::new();
         for tier in self.candidates.chunk_by(|a, b| a.pool.weight == b.pool.weight) {
             if left.iter().all(|left| *left == 0) {
@@ -49,7 +44,7 @@ impl<'p, 'a> Packer<'p, 'a> {
         tier: &'p [Candidate<'a>],
         left: &mut Vec<usize>,
         budget: &mut Budget<'a>,
-    ) -> Vec<Packed<'p, 'a>> {
+    ) -> Vec<Draft<'p, 'a>> {
         let groups = alike(tier);
         let (mut rest, mut spent) = (left.clone(), budget.clone());
         let together = self.greedily(&groups, &mut rest, &mut spent);
@@ -62,7 +57,7 @@ impl<'p, 'a> Packer<'p, 'a> {
             (*left, *budget) = (rest, spent);
             return together;
         }
-        let mut packed: Vec<Packed<'p, 'a>> = Vec::new();
+        let mut packed: Vec<Draft<'p, 'a>> = Vec::new();
         for priority in priorities.into_iter().rev() {
             self.settle(&mut packed, left, priority);
             let of_priority = |class: &Class| class.shape.priority == priority;
@@ -79,8 +74,9 @@ impl<'p, 'a> Packer<'p, 'a> {
     }
 
     /// Puts pods of one priority beside those that machines have been chosen for.
-    fn settle(&self, packed: &mut [Packed<'p, 'a>], left: &mut [usize], priority: i32) {
-        for Packed { choice, load } in packed {
+    fn settle(&self, packed: &mut [Draft<'p, 'a>], left: &mut [usize], priority: i32) {
+        for draft in packed {
+            let (choice, load) = (draft.first, &mut draft.load);
             let mut free = self.free_beside(choice, load);
             for (class, left) in self.classes.iter().zip(left.iter_mut()) {
                 if *left > 0 && class.shape.priority == priority && choice.admission.allows(class.constraint)
@@ -103,7 +99,7 @@ impl<'p, 'a> Packer<'p, 'a> {
         groups: &[Alike<'p, 'a>],
         left: &mut [usize],
         budget: &mut Budget<'a>,
-    ) -> Vec<Packed<'p, 'a>> {
+    ) -> Vec<Draft<'p, 'a>> {
         let mut packed = Vec::new();
         let mut round = 0_usize;
         let mut bids: Vec<(usize, &Alike<'p, 'a>, Bid<'p, 'a>)> = Vec::new();
@@ -123,7 +119,7 @@ impl<'p, 'a> Packer<'p, 'a> {
                         *left = left.saturating_sub(count.saturating_mul(repeats));
                     }
                 }
-                packed.extend((0..repeats).map(|_| Packed { choice, load: bid.load.clone() }));
+                packed.extend((0..repeats).map(|_| Draft::new(choice, bid.load.clone())));
                 round += 1;
             }
             bids.extend(self.bid(group, left, budget).map(|bid| (round, group, bid)));

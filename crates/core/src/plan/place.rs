@@ -11,7 +11,6 @@ use super::view::{View, stays};
 use crate::model::{ClaimPhase, Node, Taint};
 
 /// Somewhere pods can go, and how much is free there.
-#[derive(Clone)]
 pub(super) struct Place {
     pub(super) target: Target,
     pub(super) admission: Admission,
@@ -20,24 +19,21 @@ pub(super) struct Place {
     pub(super) ready: bool,
     /// Whether pods that keep it are there already.
     pub(super) busy: bool,
+    /// When its claim was made, where it has one.
+    pub(super) since: Option<Timestamp>,
     /// Until when it is taken on trust, where it was ready and is not.
     pub(super) back_by: Option<Timestamp>,
 }
 
 impl Place {
-    /// Nodes that are ready come first, and among them those that stay anyway, so that the empty ones can go.
+    /// Nodes that are ready come first, and among them those that stay anyway, so that the empty ones can go. What came
+    /// later comes later, so that a machine on its way does not change what was decided before it; then large comes
+    /// before small.
     pub(super) fn precedence(&self, other: &Self) -> Ordering {
-        let key = |place: &Self| (!place.ready, place.ready && !place.busy);
-        key(self).cmp(&key(other)).then_with(|| self.by_size(other))
-    }
-
-    /// Large before small, and then by what the place admits. Names come last: what is being planned has none, and
-    /// planning again once it has one must come to the same.
-    pub(super) fn by_size(&self, other: &Self) -> Ordering {
-        other
-            .free
-            .cmp(&self.free)
-            .then_with(|| (&self.admission, &self.target).cmp(&(&other.admission, &other.target)))
+        let key = |place: &Self| (!place.ready, place.ready && !place.busy, place.since);
+        let size = other.free.cmp(&self.free);
+        let rest = (&self.admission, &self.target).cmp(&(&other.admission, &other.target));
+        key(self).cmp(&key(other)).then(size).then(rest)
     }
 }
 
@@ -93,6 +89,7 @@ fn node_place(
         free,
         ready: node.is_ready(),
         busy: view.pods_on(&node.name).iter().any(|pod| !pod.shape.belongs_to_node()),
+        since: claim.map(|claim| claim.created_at),
         back_by,
     })
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::admission::Constraints;
 use super::amounts::Dimensions;
-use super::assignment::{Assignment, assign};
+use super::assignment::{Assignment, Spot, assign};
 use super::candidate::{Candidate, candidates};
 use super::class::{Class, Group, classes};
 use super::daemons::Daemons;
@@ -12,6 +12,7 @@ use super::decision::Target;
 use super::draft::Draft;
 use super::pack::Packer;
 use super::place::{Place, existing};
+use super::promise;
 use super::view::View;
 use super::worth::Worth;
 use crate::model::Pool;
@@ -27,6 +28,8 @@ pub(super) struct Scene<'s, 'a> {
     pub(super) places: Vec<Place>,
     /// What could be launched.
     pub(super) candidates: Vec<Candidate<'a>>,
+    /// For each class the places that its pods were promised.
+    kept: Vec<Vec<Spot>>,
     worth: Worth,
 }
 
@@ -38,20 +41,30 @@ impl<'s, 'a> Scene<'s, 'a> {
         let daemons = Daemons::new(view, &dimensions);
         let candidates = candidates(pools, &constraints, &dimensions, &daemons);
         let worth = Worth::of(&candidates, dimensions.names().count());
-        let places = existing(view, &constraints, &dimensions, &daemons);
-        let classes = classes(groups, &numbers, &dimensions, |request| worth.measure(request));
-        Self { view, pools, dimensions, classes, places, candidates, worth }
+        let mut places = existing(view, &constraints, &dimensions, &daemons);
+        let mut classes = classes(groups, &numbers, &dimensions, |request| worth.measure(request));
+        let kept = promise::keep(view, &mut classes, &mut places);
+        Self { view, pools, dimensions, classes, places, candidates, kept, worth }
     }
 
     pub(super) fn packer(&self) -> Packer<'_, 'a> {
         Packer { classes: &self.classes, candidates: &self.candidates }
     }
 
-    /// Where pods go when these machines are got.
+    /// Where pods go on what is there, on its way or about to be launched.
     pub(super) fn assign(&self, drafts: &[Draft<'_, 'a>]) -> Assignment {
-        let planned = drafts.iter().enumerate().filter_map(|(number, draft)| draft.place(number));
-        let places: Vec<Place> = self.places.iter().cloned().chain(planned).collect();
-        assign(&self.classes, &places, &self.worth)
+        let mut kept = self.kept.clone();
+        let mut launches = Vec::new();
+        for (number, draft) in drafts.iter().enumerate() {
+            for (class, count) in &draft.load {
+                if let Some(spots) = kept.get_mut(*class) {
+                    spots.push(Spot { target: Target::Launch(number), ready: false, count: *count });
+                }
+            }
+            launches.push(draft.place(&self.classes, number));
+        }
+        let places: Vec<&Place> = self.places.iter().chain(&launches).collect();
+        assign(&self.classes, &kept, &places, &self.worth)
     }
 
     /// When the first of the nodes that pods are expected on has been out of sight for too long to be trusted.

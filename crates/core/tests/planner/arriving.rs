@@ -166,3 +166,20 @@ fn labels_of_a_machine_on_its_way_are_known_even_when_the_provider_cannot_be_ask
     }
     assert!(after.plan().1.unplaced.is_empty());
 }
+
+#[test]
+fn room_that_was_got_for_some_pods_is_not_given_to_others() {
+    let cluster = cluster().pending("web", 2, asks(1000, 1024));
+    let (plan, _) = cluster.plan();
+    let urgent = PodShape { priority: 100, ..asks(2000, 1024) };
+    let after = cluster.after(&plan).pending("urgent", 1, urgent);
+    assert_eq!(after.launches(), [("small".to_owned(), 1)]);
+}
+
+#[test]
+fn room_that_was_got_for_pods_that_are_gone_is_free_for_others() {
+    let cluster = cluster().pending("web", 2, asks(1000, 1024));
+    let (plan, _) = cluster.plan();
+    let recreated = cluster.after(&plan).deleting_pods().pending("again", 2, asks(1000, 1024));
+    assert_eq!(recreated.launches(), []);
+}

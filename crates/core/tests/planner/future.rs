@@ -24,6 +24,7 @@ impl Cluster {
                 startup_taints: pool.startup_taints.clone(),
                 created_at: at(NOW),
                 replaces: launch.replaces.clone(),
+                pods: launch.pods.clone(),
                 ..claim(&name, &launch.pool, &[])
             });
         }

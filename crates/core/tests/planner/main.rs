@@ -24,3 +24,5 @@ mod properties;
 mod shapes;
 #[cfg(test)]
 mod sick;
+#[cfg(test)]
+mod wild;

@@ -12,7 +12,7 @@ use windlass_core::plan::{Launch, Target};
 use windlass_core::{Plan, Price};
 
 use crate::cluster::{Cluster, NOW};
-use crate::shapes::{asks, at, claim, launched, machine, offering, pool, selecting, size, taint, tolerating};
+use crate::shapes::{asks, at, claim, launched, machine, offering, pool, selecting, taint, tolerating};
 
 fn any_machine(number: usize) -> impl Strategy<Value = InstanceType> {
     let zones = proptest::collection::vec((0..400_000_i64, proptest::option::of(0..4_u32), 0..12_i64), 1..3);
@@ -218,17 +218,6 @@ fn shuffled(cluster: &Cluster) -> Cluster {
     shuffled
 }
 
-/// Amounts at and beyond the edge of sense.
-fn any_amount() -> impl Strategy<Value = i64> {
-    prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(0), Just(-1), any::<i64>(), 0..100_000_i64]
-}
-
-fn any_amounts() -> impl Strategy<Value = Resources> {
-    (any_amount(), any_amount(), any_amount()).prop_map(|(cpu, memory, pods)| {
-        Resources::from_iter([("cpu", cpu), ("memory", memory), ("pods", pods)])
-    })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
@@ -260,40 +249,21 @@ proptest! {
         let (plan, report) = cluster.plan();
         // What a machine leaves of limits and stock by being another than the first choice may rightly be used.
         prop_assume!(report.unplaced.is_empty() && report.short_pools.is_empty());
+        // Pods that share a machine which was not got for them may find it filled otherwise when more is known of it.
+        let served: Vec<&PodId> = plan.launches.iter().flat_map(|launch| &launch.pods).collect();
         let launched = cluster.after(&plan).machines_launched(way);
-        prop_assert_eq!(launched.plan().0.launches, vec![]);
-        let joined = launched.nodes_joined();
-        prop_assert_eq!(joined.plan().0.launches, vec![]);
+        let joined = launched.clone().nodes_joined();
+        let ready = joined.clone().nodes_ready();
+        for later in [launched, joined, ready] {
+            let (later, _) = later.plan();
+            let again = later.launches.iter().flat_map(|launch| &launch.pods).find(|pod| served.contains(pod));
+            prop_assert_eq!(again, None);
+        }
     }
 
     #[test]
     fn names_and_order_do_not_change_what_a_plan_costs(cluster in any_cluster()) {
         prop_assert_eq!(cluster.plan().0.launch_cost(), shuffled(&cluster).plan().0.launch_cost());
         prop_assert_eq!(cluster.plan(), cluster.clone().plan());
-    }
-
-    #[test]
-    fn no_numbers_are_too_wild(
-        amounts in proptest::collection::vec(any_amounts(), 6),
-        prices in proptest::collection::vec(any_amount(), 2),
-        nodes in proptest::option::of(any::<u32>()),
-        percents in any::<(u32, u32)>(),
-        ratio in any::<usize>(),
-    ) {
-        let mut machines = vec![machine("a", 1, 1, "0"), machine("b", 1, 1, "0")];
-        for (machine, (price, amounts)) in machines.iter_mut().zip(prices.iter().zip(amounts.chunks(2))) {
-            machine.offerings[0].price = Price::from_micros(*price);
-            (machine.capacity, machine.allocatable) = (amounts[0].clone(), amounts[1].clone());
-        }
-        let wild = Pool { limits: amounts[4].clone(), max_nodes: nodes, ..pool("wild", machines.clone()) };
-        let shape = PodShape { requests: amounts[5].clone(), ..PodShape::default() };
-        let mut cluster = Cluster::new([wild]).pending("wild", 20, shape.clone());
-        cluster = cluster.standing("old", "wild", &machines[0]).bound("old", 3, shape, "node-of-old");
-        cluster = cluster.claim(claim("new", "wild", &machines)).daemon_set("agent", asks(100, 64));
-        cluster = cluster.node(crate::shapes::node("foreign", size(1, 1)));
-        cluster.0.settings.alternatives = ratio;
-        (cluster.0.settings.max_price_ratio_percent, cluster.0.settings.max_sick_percent) = percents;
-        let (plan, report) = cluster.plan();
-        prop_assert_eq!(plan.placements.len() + report.unplaced.iter().map(|each| each.pods.len()).sum::<usize>(), 20);
     }
 }

@@ -136,6 +136,7 @@ pub fn claim(name: &str, pool: &str, machines: &[InstanceType]) -> Claim {
         created_at: at(0),
         initialized_at: None,
         replaces: Vec::new(),
+        pods: Vec::new(),
     }
 }
 
