@@ -1,12 +1,207 @@
-use anyhow::Result;
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
 use clap::Args;
+use futures::{StreamExt, pin_mut};
+use jiff::Zoned;
+use k8s_openapi::api::core::v1::Pod;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, ResourceExt};
+use tokio::time::{Instant, sleep};
+use windlass_api::NodeClaim;
+use windlass_testkit::ControlPlane;
+
+use crate::view::View;
+use crate::windlass::{self, kubectl};
+use crate::{machine, root};
+
+const NODES: usize = 100;
+const PODS: usize = 1000;
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Measure, and write docs/benchmarks.md.
 #[derive(Debug, Args)]
-pub(crate) struct Bench {}
+pub(crate) struct Bench {
+    /// Only print; leave docs/benchmarks.md as it is.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// When each pod was seen to be unschedulable, and when a claim for it was seen.
+#[derive(Debug, Default)]
+struct Sightings {
+    unschedulable: BTreeMap<String, Instant>,
+    claimed: BTreeMap<String, Instant>,
+}
 
 impl Bench {
     pub(crate) async fn run(self) -> Result<()> {
+        println!("building windlass (release) and the control plane ...");
+        let program = windlass::build(true)?;
+        let plane = ControlPlane::start().await.context("the control plane does not start")?;
+        let process = windlass::start(&plane, &program, &[]).await?;
+        let client = plane.client()?;
+        kubectl(&plane, &["apply", "-f", &file(&plane, "pools.yaml", POOLS)?])?;
+        let sightings = Arc::new(Mutex::new(Sightings::default()));
+        let watching = tokio::spawn(watch(client.clone(), sightings.clone()));
+        // A first pod, so that what is measured is not the start of the controller.
+        kubectl(&plane, &["apply", "-f", &file(&plane, "workload.yaml", &workload(1))?])?;
+        until(&client, |view| view.running == 1).await?;
+
+        let started = Instant::now();
+        kubectl(&plane, &["apply", "-f", &file(&plane, "workload.yaml", &workload(PODS))?])?;
+        let grown = until(&client, |view| view.running == PODS).await?;
+        let took = started.elapsed();
+        let memory = process.memory()?;
+        watching.abort();
+
+        let waits = sightings.lock().unwrap_or_else(PoisonError::into_inner).waits();
+        ensure!(!waits.is_empty(), "no pod was seen to wait for a claim");
+        let seconds = |part: usize| waits[(waits.len() - 1) * part / 100].as_secs_f64();
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let rows = [
+            ("pods, nodes".to_owned(), format!("{PODS}, {}", grown.nodes)),
+            (
+                "claim after its pod became unschedulable (median, 99th percentile, longest)".to_owned(),
+                format!("{:.2} s, {:.2} s, {:.2} s", seconds(50), seconds(99), seconds(100)),
+            ),
+            ("all pods running after".to_owned(), format!("{:.1} s", took.as_secs_f64())),
+            (
+                "resident memory of `windlass run` (now, peak)".to_owned(),
+                format!("{:.1} MiB, {:.1} MiB", mib(memory.resident), mib(memory.peak)),
+            ),
+        ];
+        for (what, figure) in &rows {
+            println!("{what}: {figure}");
+        }
+        if !self.dry_run {
+            write(&rows)?;
+        }
         Ok(())
     }
+}
+
+impl Sightings {
+    /// For each pod how long it was unschedulable before there was a claim for it, shortest first.
+    fn waits(&self) -> Vec<Duration> {
+        let both = self.unschedulable.iter().filter_map(|(pod, at)| Some((at, self.claimed.get(pod)?)));
+        let mut waits: Vec<Duration> = both.map(|(from, to)| to.saturating_duration_since(*from)).collect();
+        waits.sort();
+        waits
+    }
+}
+
+async fn watch(client: Client, sightings: Arc<Mutex<Sightings>>) {
+    let sightings = || sightings.lock().unwrap_or_else(PoisonError::into_inner);
+    let pods = async {
+        let api: Api<Pod> = Api::namespaced(client.clone(), "bench");
+        let events = watcher(api, watcher::Config::default()).default_backoff().applied_objects();
+        pin_mut!(events);
+        while let Some(event) = events.next().await {
+            let Ok(pod) = event else { continue };
+            let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+            let waits =
+                conditions.into_iter().any(|condition| condition.reason.as_deref() == Some("Unschedulable"));
+            if waits {
+                sightings()
+                    .unschedulable
+                    .entry(format!("bench/{}", pod.name_any()))
+                    .or_insert_with(Instant::now);
+            }
+        }
+    };
+    let claims = async {
+        let api: Api<NodeClaim> = Api::all(client.clone());
+        let events = watcher(api, watcher::Config::default()).default_backoff().applied_objects();
+        pin_mut!(events);
+        while let Some(event) = events.next().await {
+            let Ok(claim) = event else { continue };
+            for pod in &claim.spec.reason.pods {
+                sightings().claimed.entry(pod.clone()).or_insert_with(Instant::now);
+            }
+        }
+    };
+    tokio::join!(pods, claims);
+}
+
+async fn until(client: &Client, done: impl Fn(&View) -> bool) -> Result<View> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let view = View::take(client, "bench").await?;
+        if done(&view) {
+            return Ok(view);
+        }
+        ensure!(Instant::now() < deadline, "not within {} s; at the end {view:?}", PATIENCE.as_secs());
+        sleep(Duration::from_millis(500)).await;
+    }
+}
+
+fn file(plane: &ControlPlane, name: &str, content: &str) -> Result<String> {
+    let path = plane.folder().join(name);
+    fs::write(&path, content)?;
+    Ok(path.display().to_string())
+}
+
+fn write(rows: &[(String, String)]) -> Result<()> {
+    let path = root().join("docs/benchmarks.md");
+    let table: String = rows.iter().map(|(what, figure)| format!("| {what} | {figure} |\n")).collect();
+    let text = format!(
+        "# Benchmarks\n\n\
+         Written by `cargo xtask bench` on {}, {}.\n\n\
+         ## A scale-up of {PODS} pods onto {NODES} nodes\n\n\
+         On the test control plane with simulated machines that boot in a second, and everything on one machine: the \
+         control plane takes most of its time. A claim is counted from the moment the watch shows that it exists.\n\n\
+         | what | figure |\n|---|---|\n{table}",
+        Zoned::now().date(),
+        machine::description()
+    );
+    fs::write(&path, text)?;
+    println!("wrote docs/benchmarks.md");
+    Ok(())
+}
+
+const POOLS: &str = "
+apiVersion: windlass.dev/v1alpha1
+kind: NodeProvider
+metadata: {name: bench}
+spec:
+  simulated:
+    bootDelay: 1s
+    instanceTypes:
+      - name: four
+        capacity: {cpu: 4, memory: 16Gi}
+        offerings: [{zone: zone-a, price: '0.10'}]
+---
+apiVersion: windlass.dev/v1alpha1
+kind: NodePool
+metadata: {name: bench}
+spec:
+  providerRef: {name: bench}
+";
+
+fn workload(replicas: usize) -> String {
+    format!(
+        "
+apiVersion: v1
+kind: Namespace
+metadata: {{name: bench}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: bench, namespace: bench}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: bench}}}}
+  template:
+    metadata: {{labels: {{app: bench}}}}
+    spec:
+      containers:
+        - name: bench
+          image: registry.k8s.io/pause:3.10
+          resources: {{requests: {{cpu: 400m, memory: 1Gi}}}}
+"
+    )
 }

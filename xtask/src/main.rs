@@ -5,6 +5,7 @@ mod bench;
 mod cluster;
 mod demo;
 mod generate;
+mod machine;
 mod test;
 mod view;
 mod windlass;

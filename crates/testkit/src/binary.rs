@@ -108,18 +108,20 @@ fn linker_flags(version: &str) -> String {
 #[expect(clippy::print_stderr, reason = "minutes of silence look like a hang")]
 fn build(module: &Path, version: &str, binary: &Path) -> Result<(), PlaneUnavailable> {
     eprintln!("building the test control plane (Kubernetes {version}); the first time this takes minutes");
+    let go = |arguments: &[&str]| {
+        let mut command = Command::new("go");
+        command.current_dir(module).args(arguments).env("CGO_ENABLED", "0").stdin(Stdio::null());
+        let output = command.output().map_err(PlaneUnavailable::files("run `go` in", module))?;
+        let words = last_lines(&String::from_utf8_lossy(&output.stderr), 10);
+        Ok(if output.status.success() { Ok(()) } else { Err(words) })
+    };
+    // Loading the packages downloads what is missing, so that what fails afterwards is not the network.
+    if let Err(output) = go(&["list", "-deps", "."])? {
+        return Err(PlaneUnavailable::ModulesMissing { module: module.to_owned(), output });
+    }
     let unfinished = binary.with_extension("unfinished");
-    let output = Command::new("go")
-        .current_dir(module)
-        .args(["build", "-trimpath", "-buildvcs=false", "-ldflags", &linker_flags(version), "-o"])
-        .arg(&unfinished)
-        .arg(".")
-        .env("CGO_ENABLED", "0")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(PlaneUnavailable::files("run `go build` in", module))?;
-    if !output.status.success() {
-        let output = last_lines(&String::from_utf8_lossy(&output.stderr), 10);
+    let (flags, target) = (linker_flags(version), unfinished.display().to_string());
+    if let Err(output) = go(&["build", "-trimpath", "-buildvcs=false", "-ldflags", &flags, "-o", &target, "."])? {
         return Err(PlaneUnavailable::BuildFailed { module: module.to_owned(), output });
     }
     fs::rename(&unfinished, binary).map_err(PlaneUnavailable::files("move into place", binary))

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-/// The control plane cannot be had on this machine. Tests that need it are skipped, never passed.
+/// The control plane cannot be had on this machine. Tests that need it are skipped, never passed; with
+/// `WINDLASS_REQUIRE_PLANE` set they fail.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaneUnavailable {
     /// The binary has to be built and there is no Go to build it with.
@@ -16,11 +17,19 @@ pub enum PlaneUnavailable {
         /// Why `go version` could not be run.
         source: io::Error,
     },
-    /// Go is there but did not produce the binary, most often because modules cannot be downloaded.
+    /// Go is there but cannot get the modules that the binary is built of.
     #[error(
-        "`go build` in {} failed; the first build downloads modules, so check the network and GOPROXY: {output}",
+        "the modules of {} cannot be had; check the network and GOPROXY: {output}",
         module.display()
     )]
+    ModulesMissing {
+        /// The Go module that was to be built.
+        module: PathBuf,
+        /// The last lines Go printed.
+        output: String,
+    },
+    /// All is there and `go build` fails: something is wrong with our own sources, and no reason to skip a test.
+    #[error("`go build` in {} failed: {output}", module.display())]
     BuildFailed {
         /// The Go module that was built.
         module: PathBuf,
@@ -81,6 +90,11 @@ impl PlaneError {
 }
 
 impl PlaneUnavailable {
+    /// Whether tests may be skipped for this reason.
+    pub(crate) fn excuses(&self) -> bool {
+        !matches!(self, Self::BuildFailed { .. }) && std::env::var_os("WINDLASS_REQUIRE_PLANE").is_none()
+    }
+
     pub(crate) fn files(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Files { action, path: path.into(), source }
     }

@@ -24,9 +24,13 @@ pub(super) fn is_marked(node: &Node, claim: &NodeClaim) -> bool {
             .all(|(key, value)| node.labels.get(key).is_some_and(|there| **there == *value))
 }
 
+/// Labels that the kubelet sets and keeps by itself.
+const KUBELETS_OWN: [&str; 3] = [labels::ARCH, labels::OS, labels::HOSTNAME];
+
 /// The labels that a claim's node must have.
 pub(super) fn wanted_labels(claim: &NodeClaim) -> impl Iterator<Item = (&str, &str)> {
     let own = claim.spec.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let own = own.filter(|(key, _)| !KUBELETS_OWN.contains(key));
     let status = claim.status.as_ref();
     let known = [
         (labels::INSTANCE_TYPE, status.and_then(|status| status.instance_type.as_deref())),

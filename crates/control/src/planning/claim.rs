@@ -37,6 +37,9 @@ pub(super) fn launched_claim(
     let reason = ClaimReason { purpose, message: launch.message.clone(), pods };
     let mut claim = base(name, pool, scope, reason);
     claim.spec.offerings = offerings.collect();
+    // What is known of the node in advance, so that pods can be planned onto it before it is there.
+    claim.spec.labels.extend(map(&launch.labels));
+    claim.spec.labels.remove(labels::POOL);
     if !launch.replaces.is_empty() {
         let names: Vec<&str> = launch.replaces.iter().map(|name| &**name).collect();
         let annotations = claim.metadata.annotations.get_or_insert_default();

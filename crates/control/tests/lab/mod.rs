@@ -35,6 +35,8 @@ pub struct Lab {
     pub settings: Settings,
     watcher: InvariantWatcher,
     controller: Option<JoinHandle<()>>,
+    /// A second controller of the same scope.
+    rival: Option<JoinHandle<()>>,
 }
 
 impl Lab {
@@ -68,7 +70,7 @@ impl Lab {
             stuck_pod_grace: second,
             ..Settings::new(cluster_id.into(), namespace.clone(), format!("{name}-1"))
         };
-        Self { plane, client, name: name.to_owned(), namespace, settings, watcher, controller: None }
+        Self { plane, client, name: name.to_owned(), namespace, settings, watcher, controller: None, rival: None }
     }
 
     /// The name of something of this test's.
@@ -83,13 +85,29 @@ impl Lab {
 
     /// Starts the controller with providers of the test's making, around those that the product has.
     pub async fn start_with(&mut self, wrap: impl FnOnce(Factory) -> Arc<dyn ProviderFactory>) {
+        self.controller = Some(self.spawn(self.settings.clone(), wrap));
+    }
+
+    /// Starts a second controller of the same scope, and says who it is in the lease.
+    pub async fn start_rival(&mut self) -> String {
+        let identity = self.named("2");
+        let settings = Settings { identity: identity.clone(), ..self.settings.clone() };
+        self.rival = Some(self.spawn(settings, |factory| Arc::new(factory)));
+        identity
+    }
+
+    fn spawn(
+        &self,
+        settings: Settings,
+        wrap: impl FnOnce(Factory) -> Arc<dyn ProviderFactory>,
+    ) -> JoinHandle<()> {
         let client = Client::try_from(controller_config(self.plane.config())).unwrap();
         let (leadership, clock) = (Leadership::default(), Arc::new(SystemClock));
         let factory = Factory {
             client: gated_client(client.clone(), leadership.clone()),
             clock: clock.clone(),
-            cluster_id: self.settings.cluster_id.clone(),
-            namespace: self.settings.namespace.clone(),
+            cluster_id: settings.cluster_id.clone(),
+            namespace: settings.namespace.clone(),
         };
         let controller = Controller::new(Dependencies {
             client,
@@ -98,9 +116,9 @@ impl Lab {
             random: fastrand::Rng::new(),
             leadership,
             metrics: Metrics::default(),
-            settings: self.settings.clone(),
+            settings,
         });
-        self.controller = Some(tokio::spawn(controller.run(std::future::pending())));
+        tokio::spawn(controller.run(std::future::pending()))
     }
 
     /// Ends the controller between two awaits, as a crash would.
@@ -265,6 +283,10 @@ impl Lab {
         let violations = self.watcher.settle().await.unwrap();
         assert!(violations.is_empty(), "{violations:#?}");
         self.crash().await;
+        if let Some(rival) = self.rival.take() {
+            rival.abort();
+            let _ = rival.await;
+        }
     }
 }
 
