@@ -14,7 +14,7 @@ use crate::windlass::{self, kubectl};
 /// How many pods the example's workload has.
 const PODS: usize = 60;
 /// How long each half of the demo may take.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Show Windlass at work.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ impl Demo {
         let plane = ControlPlane::start().await.context("the control plane does not start")?;
         println!("a Kubernetes control plane runs at {}", plane.url());
         let mut process =
-            windlass::start(&plane, &program, &["--log", "info,windlass_control=debug"]).await?;
+            windlass::start(&plane, &program, &[]).await?;
         let client = plane.client()?;
         let (pools, workload) = (example("pools.yaml"), example("workload.yaml"));
         kubectl(&plane, &["apply", "-f", &pools])?;

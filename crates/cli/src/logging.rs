@@ -1,6 +1,7 @@
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// How log lines are written.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -13,6 +14,13 @@ pub(crate) enum Format {
 
 /// Starts logging to standard error.
 pub(crate) fn start(filter: &str, format: Format) -> Result<()> {
+    for part in filter.split(',').map(str::trim) {
+        // A word alone would be taken for the name of a module, and a level with a slip in it would silence the rest.
+        ensure!(
+            part.contains(['=', '[']) || part.parse::<LevelFilter>().is_ok(),
+            "--log: {part:?} is no level: write off, error, warn, info, debug or trace, or a module as in {part}=debug"
+        );
+    }
     let filter =
         EnvFilter::try_new(filter).with_context(|| format!("--log {filter:?} is not a log filter"))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

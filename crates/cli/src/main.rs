@@ -41,6 +41,17 @@ fn main() -> ExitCode {
 
 #[expect(clippy::print_stderr, reason = "the command's own message to its user")]
 fn complain(error: &anyhow::Error) -> ExitCode {
-    eprintln!("windlass: {error:#}");
+    eprintln!("windlass: {}", in_words(error));
     ExitCode::FAILURE
+}
+
+/// An error and its causes, without those that an earlier one has told already.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !words.contains(&cause) {
+            words = format!("{words}: {cause}");
+        }
+    }
+    words
 }

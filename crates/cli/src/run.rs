@@ -1,15 +1,19 @@
+use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config, ResourceExt};
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 use tracing::info;
 use windlass_control::leader::{Leadership, gated_client};
 use windlass_control::{Controller, Dependencies, Metrics, Settings, controller_config};
@@ -17,32 +21,37 @@ use windlass_core::Text;
 use windlass_providers::{Clock, Factory, SystemClock};
 use windlass_serve::Probes;
 
-use crate::duration::parse as duration;
+use crate::duration::{parse as duration, parse_interval as interval};
 use crate::logging;
+
+/// How long the API server may take for its first answer.
+const FIRST_ANSWER: Duration = Duration::from_secs(20);
 
 /// Run the controller.
 #[derive(Debug, Args)]
 #[command(next_line_help = false)]
 pub(crate) struct Run {
-    /// The kubeconfig file. Without it, the usual places and then the service account of the pod are tried.
+    /// The kubeconfig file, or several as kubectl takes them. Without it, the usual places and then the service account
+    /// of the pod are tried.
     #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
-    kubeconfig: Option<std::path::PathBuf>,
+    kubeconfig: Option<OsString>,
     /// The context in the kubeconfig file.
-    #[arg(long, env = "WINDLASS_CONTEXT", value_name = "NAME")]
+    #[arg(long, env = "WINDLASS_CONTEXT", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     context: Option<String>,
-    /// The namespace for the lease and for the records that Windlass keeps.
-    #[arg(long, env = "WINDLASS_NAMESPACE", default_value = "windlass-system", value_name = "NAME")]
+    /// The namespace for the lease and for the records that Windlass keeps. It has to exist.
+    #[arg(long, env = "WINDLASS_NAMESPACE", default_value = "windlass-system", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     namespace: String,
     /// The name by which this cluster's machines are told apart from others'. Default: the UID of the namespace
     /// kube-system.
-    #[arg(long, env = "WINDLASS_CLUSTER_ID", value_name = "ID")]
+    #[arg(long, env = "WINDLASS_CLUSTER_ID", value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     cluster_id: Option<String>,
     /// Manage only pools, providers and claims with this value of the label windlass.dev/scope, for several
     /// installations beside each other. Default: those without the label.
-    #[arg(long, env = "WINDLASS_SCOPE", value_name = "NAME")]
+    #[arg(long, env = "WINDLASS_SCOPE", value_name = "NAME", value_parser = scope_name)]
     scope: Option<String>,
-    /// Who this process is in the lease. Default: the host's name and a random suffix.
-    #[arg(long, env = "WINDLASS_IDENTITY", value_name = "NAME")]
+    /// Who this process is in the lease; two replicas with one name would both lead. Default: the host's name and a
+    /// random suffix.
+    #[arg(long, env = "WINDLASS_IDENTITY", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     identity: Option<String>,
     /// Where to serve /healthz, /readyz and /metrics; port 0 takes a free one, which the log names.
     #[arg(long, env = "WINDLASS_LISTEN", default_value = "0.0.0.0:8080", value_name = "ADDRESS")]
@@ -85,13 +94,13 @@ struct Times {
     #[arg(long, env = "WINDLASS_ABSENCE_INTERVAL", default_value = "5s", value_parser = duration, value_name = "TIME")]
     absence_interval: Duration,
     /// How often the providers' machines are compared with the claims.
-    #[arg(long, env = "WINDLASS_SWEEP_INTERVAL", default_value = "60s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "WINDLASS_SWEEP_INTERVAL", default_value = "60s", value_parser = interval, value_name = "TIME")]
     sweep_interval: Duration,
     /// How often the providers' offers are read.
-    #[arg(long, env = "WINDLASS_CATALOGUE_INTERVAL", default_value = "60s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "WINDLASS_CATALOGUE_INTERVAL", default_value = "60s", value_parser = interval, value_name = "TIME")]
     catalogue_interval: Duration,
     /// How often a claim that waits for something outside the cluster is looked at.
-    #[arg(long, env = "WINDLASS_POLL_INTERVAL", default_value = "5s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "WINDLASS_POLL_INTERVAL", default_value = "5s", value_parser = interval, value_name = "TIME")]
     poll_interval: Duration,
     /// How long an offering that could not be had is avoided at first; it doubles each time.
     #[arg(long, env = "WINDLASS_AVOID_BASE", default_value = "60s", value_parser = duration, value_name = "TIME")]
@@ -100,13 +109,13 @@ struct Times {
     #[arg(long, env = "WINDLASS_AVOID_MAX", default_value = "1h", value_parser = duration, value_name = "TIME")]
     avoid_max: Duration,
     /// How long a lease is held without renewal before another replica takes it.
-    #[arg(long, env = "WINDLASS_LEASE_DURATION", default_value = "15s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "WINDLASS_LEASE_DURATION", default_value = "15s", value_parser = interval, value_name = "TIME")]
     lease_duration: Duration,
     /// How long after its last renewal the holder of the lease stops writing.
-    #[arg(long, env = "WINDLASS_RENEW_DEADLINE", default_value = "10s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "WINDLASS_RENEW_DEADLINE", default_value = "10s", value_parser = interval, value_name = "TIME")]
     renew_deadline: Duration,
     /// How often the lease is renewed or asked for.
-    #[arg(long, env = "WINDLASS_LEASE_RETRY", default_value = "2s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "WINDLASS_LEASE_RETRY", default_value = "2s", value_parser = interval, value_name = "TIME")]
     lease_retry: Duration,
 }
 
@@ -123,7 +132,14 @@ impl Run {
             self.times.renew_deadline < self.times.lease_duration,
             "--renew-deadline must be shorter than --lease-duration, or two replicas could write at the same time"
         );
-        let client = self.client().await?;
+        ensure!(
+            self.times.lease_retry < self.times.renew_deadline,
+            "--lease-retry must be shorter than --renew-deadline, or the lease would run out between two renewals"
+        );
+        let config = self.config().await?;
+        let address = config.cluster_url.to_string();
+        let client = Client::try_from(config).context("cannot make a client for the API server")?;
+        greet(&client, &address).await?;
         let cluster_id = self.cluster_id(&client).await?;
         let mut random = fastrand::Rng::new();
         let identity = self.identity.clone().unwrap_or_else(|| default_identity(&mut random));
@@ -153,7 +169,7 @@ impl Run {
             .with_context(|| format!("cannot listen on {}", self.listen))?;
         info!(address = %listener.local_addr()?, "serving /healthz, /readyz and /metrics");
         let health = controller.health();
-        let unready = Arc::new(move || health.unready().map(ToOwned::to_owned));
+        let unready = Arc::new(move || health.unready());
         let probes = windlass_serve::serve(
             listener,
             Probes { unready, registry: Arc::new(registry) },
@@ -165,22 +181,40 @@ impl Run {
         }
     }
 
-    async fn client(&self) -> Result<Client> {
-        let config = match &self.kubeconfig {
-            Some(path) => {
-                let file = Kubeconfig::read_from(path)
-                    .with_context(|| format!("cannot read the kubeconfig file {}", path.display()))?;
-                let options =
-                    KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-                Config::from_custom_kubeconfig(file, &options)
-                    .await
-                    .context("the kubeconfig file cannot be used")?
-            }
+    async fn config(&self) -> Result<Config> {
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let config = match self.kubeconfig()? {
+            Some(file) => Config::from_custom_kubeconfig(file, &options)
+                .await
+                .context("the kubeconfig file cannot be used")?,
+            // A context is one of a file, so the service account of the pod is no answer.
+            None if self.context.is_some() => Config::from_kubeconfig(&options)
+                .await
+                .context("--context needs a kubeconfig file that has it: give --kubeconfig")?,
             None => {
                 Config::infer().await.context("cannot find a cluster: give --kubeconfig or run inside one")?
             }
         };
-        Client::try_from(controller_config(config)).context("cannot make a client for the API server")
+        Ok(controller_config(config))
+    }
+
+    /// The file that was given; several are one, and those of several that do not exist are left out, as in kubectl.
+    fn kubeconfig(&self) -> Result<Option<Kubeconfig>> {
+        let given: Vec<PathBuf> = self.kubeconfig.iter().flat_map(std::env::split_paths).collect();
+        let mut given: Vec<&PathBuf> = given.iter().filter(|path| !path.as_os_str().is_empty()).collect();
+        if given.iter().any(|path| path.exists()) {
+            given.retain(|path| path.exists());
+        }
+        let mut merged: Option<Kubeconfig> = None;
+        for path in given {
+            let cannot = || format!("cannot read the kubeconfig file {}", path.display());
+            let file = Kubeconfig::read_from(path).with_context(cannot)?;
+            merged = Some(match merged {
+                Some(earlier) => earlier.merge(file).with_context(cannot)?,
+                None => file,
+            });
+        }
+        Ok(merged)
     }
 
     /// Machines of another installation in the same cluster are others' machines, so the scope is part of the name.
@@ -224,6 +258,33 @@ impl Run {
             ..Settings::new(cluster_id, self.namespace.clone(), identity)
         }
     }
+}
+
+/// Finds out at the start, where someone is looking, that the API server cannot be used. Later it is waited for.
+async fn greet(client: &Client, address: &str) -> Result<()> {
+    let answer = timeout(FIRST_ANSWER, client.apiserver_version()).await;
+    let answer = answer.with_context(|| format!("the API server at {address} does not answer"))?;
+    match answer {
+        Ok(_) => Ok(()),
+        // It answers; whether it lets us do what we have to do shows when we do it.
+        Err(kube::Error::Api(status)) if status.code != 401 => Ok(()),
+        Err(error @ kube::Error::Api(_)) => Err(error).with_context(|| {
+            format!("the API server at {address} does not take these credentials: check those in the kubeconfig file")
+        }),
+        Err(error) => Err(error).with_context(|| {
+            format!("the API server at {address} cannot be reached: check the address in the kubeconfig file and that it runs")
+        }),
+    }
+}
+
+/// The scope becomes a label's value and a part of the lease's name.
+fn scope_name(text: &str) -> Result<String, String> {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_name = (1..=26).contains(&text.len())
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    if is_name { Ok(text.to_owned()) } else { Err("write 1 to 26 lower-case letters, digits and dashes".to_owned()) }
 }
 
 fn default_identity(random: &mut fastrand::Rng) -> String {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windlass_api::{NodeClaim, NodePool, NodeProvider, conditions, labels};
 use windlass_control::leader::{Leadership, gated_client};
-use windlass_control::{Controller, Dependencies, Metrics, Settings, controller_config};
+use windlass_control::{Controller, Dependencies, Health, Metrics, Settings, controller_config};
 use windlass_providers::{Factory, ProviderFactory, SystemClock};
 use windlass_testkit::invariants::{InvariantWatcher, Options, Scope};
 use windlass_testkit::objects::{PodBuilder, namespace};
@@ -22,6 +22,20 @@ use windlass_testkit::{ControlPlane, eventually, install_crds};
 
 /// How long a test waits for something that should happen.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A controller at work.
+pub struct Running {
+    pub task: JoinHandle<()>,
+    pub health: Health,
+}
+
+impl Running {
+    /// Ends the controller between two awaits, as a crash would.
+    pub async fn crash(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
 
 /// A controller's surroundings.
 pub struct Lab {
@@ -85,23 +99,21 @@ impl Lab {
 
     /// Starts the controller with providers of the test's making, around those that the product has.
     pub async fn start_with(&mut self, wrap: impl FnOnce(Factory) -> Arc<dyn ProviderFactory>) {
-        self.controller = Some(self.spawn(self.settings.clone(), wrap));
+        self.controller = Some(self.spawn(self.settings.clone(), self.controller_client(), wrap).task);
     }
 
-    /// Starts a second controller of the same scope, and says who it is in the lease.
-    pub async fn start_rival(&mut self) -> String {
-        let identity = self.named("2");
-        let settings = Settings { identity: identity.clone(), ..self.settings.clone() };
-        self.rival = Some(self.spawn(settings, |factory| Arc::new(factory)));
-        identity
+    /// A client as the product makes it for a controller, for tests that put something in between.
+    pub fn controller_client(&self) -> Client {
+        Client::try_from(controller_config(self.plane.config())).unwrap()
     }
 
-    fn spawn(
+    /// Starts a controller that is the test's to look after.
+    pub fn spawn(
         &self,
         settings: Settings,
+        client: Client,
         wrap: impl FnOnce(Factory) -> Arc<dyn ProviderFactory>,
-    ) -> JoinHandle<()> {
-        let client = Client::try_from(controller_config(self.plane.config())).unwrap();
+    ) -> Running {
         let (leadership, clock) = (Leadership::default(), Arc::new(SystemClock));
         let factory = Factory {
             client: gated_client(client.clone(), leadership.clone()),
@@ -118,7 +130,8 @@ impl Lab {
             metrics: Metrics::default(),
             settings,
         });
-        tokio::spawn(controller.run(std::future::pending()))
+        let health = controller.health();
+        Running { task: tokio::spawn(controller.run(std::future::pending())), health }
     }
 
     /// Ends the controller between two awaits, as a crash would.

@@ -23,7 +23,7 @@ pub(super) fn claim(name: &str) -> NodeClaim {
     let spec = NodeClaimSpec {
         pool_ref: ObjectRef { name: POOL.to_owned() },
         provider_ref: ObjectRef { name: "lab".to_owned() },
-        reason: ClaimReason { purpose: ClaimPurpose::PendingPods, message: String::new() },
+        reason: ClaimReason { purpose: ClaimPurpose::PendingPods, message: String::new(), pods: Vec::new() },
         offerings: ["4", "8"].map(offering).into(),
         adopt: None,
         labels: BTreeMap::new(),

@@ -1,0 +1,55 @@
+//! The manifests that users read are ones that the API server takes.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_testkit::{ControlPlane, install_crds, plane_tests};
+
+async fn every_manifest_in_the_docs_and_examples_is_admitted(plane: Arc<ControlPlane>) {
+    install_crds(&plane.client().unwrap()).await.unwrap();
+    let namespace = plane.kubectl(&["create", "namespace", "demo"]).unwrap();
+    assert!(namespace.status.success());
+    let folder = tempfile::tempdir().unwrap();
+    let manifests = manifests();
+    assert!(manifests.len() >= 5, "the docs and examples have more manifests than {}", manifests.len());
+    for (number, (source, text)) in manifests.iter().enumerate() {
+        let file = folder.path().join(format!("{number}.yaml"));
+        fs::write(&file, text).unwrap();
+        let output = plane.kubectl(&["apply", "--dry-run=server", "-f", file.to_str().unwrap()]).unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {words}\n{text}", source.display());
+    }
+}
+
+/// The files of the examples, and the YAML blocks of the docs that are whole objects.
+fn manifests() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = Vec::new();
+    for path in files(&root.join("deploy/examples")) {
+        found.push((path.clone(), fs::read_to_string(path).unwrap()));
+    }
+    for path in files(&root.join("docs")).into_iter().chain([root.join("README.md")]) {
+        let text = fs::read_to_string(&path).unwrap();
+        let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+        found.extend(blocks.filter(|block| block.starts_with("apiVersion:")).map(|block| (path.clone(), block.to_owned())));
+    }
+    found
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md" || extension == "yaml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+plane_tests![every_manifest_in_the_docs_and_examples_is_admitted];
