@@ -1,5 +1,6 @@
 //! The binary `windlass`.
 
+mod connection;
 mod crds;
 mod duration;
 mod logging;

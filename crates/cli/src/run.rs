@@ -1,6 +1,4 @@
-use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,36 +6,27 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::timeout;
 use tracing::info;
 use windlass_control::leader::{Leadership, gated_client};
-use windlass_control::{Controller, Dependencies, Metrics, Settings, controller_config};
+use windlass_control::{Controller, Dependencies, Metrics, Settings};
 use windlass_core::Text;
 use windlass_providers::{Clock, Factory, SystemClock};
 use windlass_serve::Probes;
 
+use crate::connection::Connection;
 use crate::duration::{parse as duration, parse_interval as interval};
 use crate::logging;
-
-/// How long the API server may take for its first answer.
-const FIRST_ANSWER: Duration = Duration::from_secs(20);
 
 /// Run the controller.
 #[derive(Debug, Args)]
 #[command(next_line_help = false)]
 pub(crate) struct Run {
-    /// The kubeconfig file, or several as kubectl takes them. Without it, the usual places and then the service account
-    /// of the pod are tried.
-    #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
-    kubeconfig: Option<OsString>,
-    /// The context in the kubeconfig file.
-    #[arg(long, env = "WINDLASS_CONTEXT", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    context: Option<String>,
+    #[command(flatten)]
+    connection: Connection,
     /// The namespace for the lease and for the records that Windlass keeps. It has to exist.
     #[arg(long, env = "WINDLASS_NAMESPACE", default_value = "windlass-system", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     namespace: String,
@@ -57,7 +46,7 @@ pub(crate) struct Run {
     #[arg(long, env = "WINDLASS_LISTEN", default_value = "0.0.0.0:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
 
-    /// What to log: a level, or per module as in "info,windlass_control=debug".
+    /// What to log: a level, or per module as in `info,windlass_control=debug`.
     #[arg(long, env = "WINDLASS_LOG", default_value = "info", value_name = "FILTER")]
     log: String,
     /// How to write the log.
@@ -136,10 +125,7 @@ impl Run {
             self.times.lease_retry < self.times.renew_deadline,
             "--lease-retry must be shorter than --renew-deadline, or the lease would run out between two renewals"
         );
-        let config = self.config().await?;
-        let address = config.cluster_url.to_string();
-        let client = Client::try_from(config).context("cannot make a client for the API server")?;
-        greet(&client, &address).await?;
+        let client = self.connection.connect().await?;
         let cluster_id = self.cluster_id(&client).await?;
         let mut random = fastrand::Rng::new();
         let identity = self.identity.clone().unwrap_or_else(|| default_identity(&mut random));
@@ -181,54 +167,16 @@ impl Run {
         }
     }
 
-    async fn config(&self) -> Result<Config> {
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let config = match self.kubeconfig()? {
-            Some(file) => Config::from_custom_kubeconfig(file, &options)
-                .await
-                .context("the kubeconfig file cannot be used")?,
-            // A context is one of a file, so the service account of the pod is no answer.
-            None if self.context.is_some() => Config::from_kubeconfig(&options)
-                .await
-                .context("--context needs a kubeconfig file that has it: give --kubeconfig")?,
-            None => {
-                Config::infer().await.context("cannot find a cluster: give --kubeconfig or run inside one")?
-            }
-        };
-        Ok(controller_config(config))
-    }
-
-    /// The file that was given; several are one, and those of several that do not exist are left out, as in kubectl.
-    fn kubeconfig(&self) -> Result<Option<Kubeconfig>> {
-        let given: Vec<PathBuf> = self.kubeconfig.iter().flat_map(std::env::split_paths).collect();
-        let mut given: Vec<&PathBuf> = given.iter().filter(|path| !path.as_os_str().is_empty()).collect();
-        if given.iter().any(|path| path.exists()) {
-            given.retain(|path| path.exists());
-        }
-        let mut merged: Option<Kubeconfig> = None;
-        for path in given {
-            let cannot = || format!("cannot read the kubeconfig file {}", path.display());
-            let file = Kubeconfig::read_from(path).with_context(cannot)?;
-            merged = Some(match merged {
-                Some(earlier) => earlier.merge(file).with_context(cannot)?,
-                None => file,
-            });
-        }
-        Ok(merged)
-    }
-
     /// Machines of another installation in the same cluster are others' machines, so the scope is part of the name.
     async fn cluster_id(&self, client: &Client) -> Result<Text> {
-        let cluster = match &self.cluster_id {
-            Some(id) => id.clone(),
-            None => {
-                let namespaces: Api<Namespace> = Api::all(client.clone());
-                let system = namespaces.get("kube-system").await;
-                let system = system.context(
-                    "cannot read the namespace kube-system for the cluster's id: give --cluster-id",
-                )?;
-                system.uid().context("the namespace kube-system has no UID: give --cluster-id")?
-            }
+        let cluster = if let Some(id) = &self.cluster_id {
+            id.clone()
+        } else {
+            let namespaces: Api<Namespace> = Api::all(client.clone());
+            let system = namespaces.get("kube-system").await;
+            let system = system
+                .context("cannot read the namespace kube-system for the cluster's id: give --cluster-id")?;
+            system.uid().context("the namespace kube-system has no UID: give --cluster-id")?
         };
         Ok(match &self.scope {
             Some(scope) => format!("{cluster}.{scope}").into(),
@@ -260,23 +208,6 @@ impl Run {
     }
 }
 
-/// Finds out at the start, where someone is looking, that the API server cannot be used. Later it is waited for.
-async fn greet(client: &Client, address: &str) -> Result<()> {
-    let answer = timeout(FIRST_ANSWER, client.apiserver_version()).await;
-    let answer = answer.with_context(|| format!("the API server at {address} does not answer"))?;
-    match answer {
-        Ok(_) => Ok(()),
-        // It answers; whether it lets us do what we have to do shows when we do it.
-        Err(kube::Error::Api(status)) if status.code != 401 => Ok(()),
-        Err(error @ kube::Error::Api(_)) => Err(error).with_context(|| {
-            format!("the API server at {address} does not take these credentials: check those in the kubeconfig file")
-        }),
-        Err(error) => Err(error).with_context(|| {
-            format!("the API server at {address} cannot be reached: check the address in the kubeconfig file and that it runs")
-        }),
-    }
-}
-
 /// The scope becomes a label's value and a part of the lease's name.
 fn scope_name(text: &str) -> Result<String, String> {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -284,7 +215,11 @@ fn scope_name(text: &str) -> Result<String, String> {
         && text.bytes().all(inner)
         && !text.starts_with('-')
         && !text.ends_with('-');
-    if is_name { Ok(text.to_owned()) } else { Err("write 1 to 26 lower-case letters, digits and dashes".to_owned()) }
+    if is_name {
+        Ok(text.to_owned())
+    } else {
+        Err("write 1 to 26 lower-case letters, digits and dashes".to_owned())
+    }
 }
 
 fn default_identity(random: &mut fastrand::Rng) -> String {

@@ -65,11 +65,14 @@ impl Keeper {
     pub(crate) async fn run(&self) {
         let mut running = Running::default();
         let mut next = Instant::now();
+        self.build(&mut running);
         loop {
             tokio::select! {
                 () = self.bus.providers.notified() => {}
                 () = sleep_until(next) => {}
             }
+            // At once, since claims may wait for a provider that is new.
+            self.build(&mut running);
             // What happens at the same time is looked at together.
             sleep(self.settings.batch_idle / 4).await;
             next = Instant::now() + self.settings.catalogue_interval;
@@ -194,7 +197,9 @@ impl Keeper {
         let parameters = PatchParams::apply(labels::FIELD_MANAGER).force();
         match api.patch_status(&object.name_any(), &parameters, &Patch::Apply(body)).await {
             Ok(written) => {
-                self.bus.index.lock().saw_provider(written);
+                // It may show a new specification before the watch does, which then has nothing new to say.
+                let changed = self.bus.index.lock().saw_provider(written);
+                self.bus.announce(changed);
             }
             Err(error) if is_not_found(&error) => {}
             Err(error) => {

@@ -86,16 +86,17 @@ pub struct Health {
     leadership: Leadership,
 }
 
-/// Without an answer of the API server for this long, the process is not ready.
+/// Without an answer of the API server about the lease for this long, the process is not ready.
 const SILENCE: Duration = Duration::from_secs(60);
 
 impl Health {
     /// Why the process is not ready, if it is not.
-    pub fn unready(&self) -> Option<&'static str> {
+    pub fn unready(&self) -> Option<String> {
         if !self.index.lock().is_synced() {
-            Some("the cluster's objects have not all been listed yet")
+            Some("the cluster's objects have not all been listed yet".to_owned())
         } else if !self.leadership.has_heard_within(SILENCE) {
-            Some("the API server has not answered for a minute")
+            let unknown = || "the API server has not answered about the lease yet".to_owned();
+            Some(self.leadership.trouble().unwrap_or_else(unknown))
         } else {
             None
         }
@@ -180,6 +181,10 @@ impl Controller {
                 () = overdue => warn!("work under way did not end in time and is left for the next process"),
             }
         }
+        // What was sent has to be there before another process looks. It renews no more, so there is not much time.
+        if timeout(self.settings.renew_deadline / 2, self.leadership.writes_ended()).await.is_err() {
+            warn!("the API server has not answered the last writes");
+        }
         elector.release().await;
     }
 
@@ -231,8 +236,10 @@ impl Controller {
         }
     }
 
-    /// Does the leader's work until told to stop. Whatever an earlier leader wrote is read first, past any cache.
+    /// Does the leader's work until told to stop. Whatever an earlier leader wrote, this process too, is read first, past
+    /// any cache.
     async fn lead(&self) {
+        self.leadership.writes_ended().await;
         self.read_claims().await;
         let (client, bus, clock, settings) = (&self.gated, &self.bus, &self.clock, &self.settings);
         let providers = Arc::new(Providers::default());
@@ -281,9 +288,11 @@ impl Controller {
             clock: clock.clone(),
             settings: settings.clone(),
         };
+        // The keeper goes first, so that the shell finds the providers that the index knows of.
         tokio::select! {
-            () = shell.run(&self.stopping) => {}
+            biased;
             _ = async { tokio::join!(keeper.run(), sweeper.run(), planner.run(), reporter.run()) } => {}
+            () = shell.run(&self.stopping) => {}
         }
     }
 

@@ -67,6 +67,12 @@ impl Queue {
         }
     }
 
+    /// Says that nobody works on anything any more: whoever did has gone without a word.
+    pub(crate) fn abandon(&self) {
+        self.lock().working.clear();
+        self.changed.notify_one();
+    }
+
     /// Says that the work on a name has ended.
     pub(crate) fn done(&self, name: &Text) {
         self.lock().working.remove(name);
@@ -100,6 +106,16 @@ mod tests {
         queue.add("a".into());
         assert!(timeout(Duration::from_secs(60), queue.next()).await.is_err(), "still worked on");
         queue.done(&name);
+        assert_eq!(&*queue.next().await, "a");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_name_whose_worker_has_gone_can_be_worked_on_again() {
+        let queue = Queue::default();
+        queue.add("a".into());
+        queue.next().await;
+        queue.add("a".into());
+        queue.abandon();
         assert_eq!(&*queue.next().await, "a");
     }
 

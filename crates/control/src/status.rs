@@ -71,9 +71,17 @@ impl PoolReporter {
         let unusable = index.pool(name).and_then(|pool| pool.unusable.clone());
         let (truth, reason, message) = match (&definition.error, unusable) {
             (Some(error), _) => (Truth::False, "Invalid", error.clone()),
+            (None, Some(why)) if definition.pool.unusable.is_some() => {
+                (Truth::False, "Deleting", why.to_string())
+            }
             (None, Some(why)) => (Truth::False, "ProviderNotReady", why.to_string()),
             (None, None) => (Truth::True, "Ready", String::new()),
         };
+        // A new process has to ask the providers first, and until then what the one before it said stands.
+        let unasked = reason == "ProviderNotReady" && index.is_unasked(&definition.pool.provider);
+        if unasked && conditions::find(&status.conditions, conditions::READY).is_some() {
+            return status;
+        }
         conditions::set(
             &mut status.conditions,
             conditions::READY,

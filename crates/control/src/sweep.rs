@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use windlass_api::{NodeClaim, conditions, labels};
 use windlass_core::Text;
 use windlass_core::model::{Node, Pool, Resources};
-use windlass_providers::{Clock, Machine, MachineState, Provider};
+use windlass_providers::{Clock, Machine, MachineState, Provider, ProviderError};
 
 use crate::Settings;
 use crate::catalogue::Providers;
@@ -128,7 +128,7 @@ impl Sweeper {
         };
         self.compare_claims(name, &machines, asked);
         self.look_at_orphans(provider, &machines, suspects).await;
-        self.look_at_ghosts(name, &machines, suspects).await;
+        self.look_at_ghosts(name, provider, &machines, suspects).await;
     }
 
     /// Tells each claim whether its machine was in the list.
@@ -247,12 +247,18 @@ impl Sweeper {
     }
 
     /// Nodes that carry our marks and have neither claim nor machine.
-    async fn look_at_ghosts(&self, provider: &Text, machines: &[Machine], suspects: &mut Suspects) {
+    async fn look_at_ghosts(
+        &self,
+        name: &Text,
+        provider: &dyn Provider,
+        machines: &[Machine],
+        suspects: &mut Suspects,
+    ) {
         let ghosts: Vec<Arc<Node>> = {
             let index = self.bus.index.lock();
             let is_ghost = |node: &&Arc<Node>| {
                 node.held
-                    && node.provider.as_ref() == Some(provider)
+                    && node.provider.as_ref() == Some(name)
                     && node.labels.get(labels::POOL).is_some()
                     && node.claim_uid.as_ref().is_some_and(|uid| index.claims.name_by_uid(uid).is_none())
                     && !machines.iter().any(|machine| Some(&machine.provider_id) == node.provider_id.as_ref())
@@ -266,6 +272,12 @@ impl Sweeper {
             *absence = absence.said_again(now, self.settings.absence_interval);
             let Some(uid) = node.claim_uid.as_ref().filter(|_| absence.is_proven()) else { continue };
             if !matches!(self.live_claim(uid).await, Ok(None)) {
+                continue;
+            }
+            // Lists may be wrong: asked for this very machine, the provider must not know it either.
+            if let Some(id) = &node.provider_id
+                && !matches!(provider.get(id).await, Err(ProviderError::NotFound { .. }))
+            {
                 continue;
             }
             info!(node = %node.name, "deleting a node that has neither claim nor machine");

@@ -18,6 +18,7 @@ use windlass_providers::Clock;
 use crate::adapt;
 use crate::controller::Bus;
 use crate::index::{Changed, Index, Kind};
+use crate::kubernetes::is_not_found;
 
 /// A kind of object that the index is kept up with.
 pub(crate) trait Watched:
@@ -46,7 +47,11 @@ pub(crate) async fn watch<K: Watched>(
         let event = match event {
             Ok(event) => event,
             Err(error) => {
-                warn!(kind = ?K::KIND, %error, "a watch was interrupted and is taken up again");
+                if is_unknown(&error) {
+                    warn!(kind = ?K::KIND, "the API server does not know this kind: install the custom resources with \"windlass crds | kubectl apply --server-side -f -\"");
+                } else {
+                    warn!(kind = ?K::KIND, %error, "a watch was interrupted and is taken up again");
+                }
                 bus.metrics.watch_interrupted(K::KIND);
                 continue;
             }
@@ -79,6 +84,11 @@ pub(crate) async fn watch<K: Watched>(
         };
         bus.announce(changed);
     }
+}
+
+/// Whether the API server has no such kind of object.
+fn is_unknown(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(error) if is_not_found(error))
 }
 
 fn readable<K: Watched>(object: DeserializeGuard<K>) -> Option<K> {

@@ -9,13 +9,19 @@ use crate::stage::Stage;
 use crate::windlass::{Dice, Windlass};
 
 /// Kills a process, mostly a while after it has begun to lead and sometimes before, and starts the next one.
-async fn relieve(stage: &Stage, mut windlass: Windlass, dice: &mut Dice, within: u64) -> Windlass {
+async fn relieve(
+    stage: &Stage,
+    mut windlass: Windlass,
+    dice: &mut Dice,
+    within: u64,
+    flags: &[(&str, &str)],
+) -> Windlass {
     if !dice.one_in(5) {
         stage.led_by(&mut windlass).await;
     }
     dice.moment(50..within).await;
     windlass.kill().await;
-    stage.start()
+    stage.start_with(flags)
 }
 
 pub async fn a_process_killed_thirty_times_makes_each_machine_once_and_loses_none(_: Arc<ControlPlane>) {
@@ -28,13 +34,13 @@ pub async fn a_process_killed_thirty_times_makes_each_machine_once_and_loses_non
     stage.pods(0..20).await;
     for life in 0..20 {
         stage.pods(20 + life..21 + life).await;
-        windlass = relieve(&stage, windlass, &mut dice, 900).await;
+        windlass = relieve(&stage, windlass, &mut dice, 900, &[]).await;
     }
     stage.grown(40).await;
 
     for life in 0..10 {
         stage.delete_pods(4 * life..4 * life + 4).await;
-        windlass = relieve(&stage, windlass, &mut dice, 900).await;
+        windlass = relieve(&stage, windlass, &mut dice, 900, &[]).await;
     }
     stage.gone().await;
     windlass.must_run();
@@ -46,14 +52,16 @@ async fn ten_nodes_come_and_go(plane: Arc<ControlPlane>, name: &str, faults: Val
     let mut dice = Dice::new(seed);
     stage.provider(&json!({"faults": faults})).await;
     stage.pool(&json!({})).await;
-    let mut windlass = stage.start();
+    // What fails for good is given up in time for the test.
+    let flags = [("--launch-deadline", "6s")];
+    let mut windlass = stage.start_with(&flags);
     stage.pods(0..10).await;
     for _ in 0..5 {
-        windlass = relieve(&stage, windlass, &mut dice, 2500).await;
+        windlass = relieve(&stage, windlass, &mut dice, 2500, &flags).await;
     }
     stage.grown(10).await;
     stage.delete_pods(0..10).await;
-    windlass = relieve(&stage, windlass, &mut dice, 2500).await;
+    windlass = relieve(&stage, windlass, &mut dice, 2500, &flags).await;
     stage.gone().await;
     windlass.must_run();
     stage.finish().await;

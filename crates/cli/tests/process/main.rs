@@ -1,18 +1,49 @@
 //! `windlass run` as a process: killed, frozen, doubled, and deprived of what it needs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a panic fails the test")]
+#![allow(clippy::float_cmp, reason = "metrics that count are whole numbers")]
 
 mod apiserver;
+mod foreign;
 mod kills;
+mod leaders;
+mod limits;
+mod logs;
+mod probes;
+mod sights;
 mod stage;
 mod windlass;
 
-use apiserver::*;
-use kills::*;
-
-windlass_testkit::plane_tests![
-    a_process_killed_thirty_times_makes_each_machine_once_and_loses_none,
-    a_process_whose_api_server_restarts_three_times_makes_each_machine_once_and_loses_none,
+use apiserver::a_process_whose_api_server_restarts_three_times_makes_each_machine_once_and_loses_none;
+use foreign::what_is_foreign_stays_as_it_is_while_nodes_come_and_go;
+use kills::{
     a_killed_process_makes_each_machine_once_at_a_provider_that_answers_late,
     a_killed_process_makes_each_machine_once_at_a_provider_that_does_everything_twice,
     a_killed_process_makes_each_machine_once_at_a_provider_that_launches_and_answers_with_an_error,
+    a_process_killed_thirty_times_makes_each_machine_once_and_loses_none,
+};
+use leaders::{
+    a_leader_that_was_frozen_follows_once_it_thaws, a_lease_is_never_written_as_shorter_than_it_is,
+    a_process_asked_to_stop_hands_over_at_once_and_loses_nothing,
+    the_second_of_two_processes_finishes_what_the_first_was_killed_at,
+};
+use limits::limits_hold_at_every_instant_and_more_comes_once_they_are_raised;
+use logs::a_log_for_programs_is_one_object_a_line_and_no_log_has_the_token;
+use probes::{in_a_bare_cluster_it_waits_and_says_what_is_missing, probes_and_metrics_tell_what_happens};
+
+// The longest first.
+windlass_testkit::plane_tests![
+    a_process_killed_thirty_times_makes_each_machine_once_and_loses_none,
+    a_process_whose_api_server_restarts_three_times_makes_each_machine_once_and_loses_none,
+    a_killed_process_makes_each_machine_once_at_a_provider_that_launches_and_answers_with_an_error,
+    a_killed_process_makes_each_machine_once_at_a_provider_that_answers_late,
+    a_killed_process_makes_each_machine_once_at_a_provider_that_does_everything_twice,
+    limits_hold_at_every_instant_and_more_comes_once_they_are_raised,
+    what_is_foreign_stays_as_it_is_while_nodes_come_and_go,
+    a_process_asked_to_stop_hands_over_at_once_and_loses_nothing,
+    the_second_of_two_processes_finishes_what_the_first_was_killed_at,
+    a_leader_that_was_frozen_follows_once_it_thaws,
+    a_lease_is_never_written_as_shorter_than_it_is,
+    in_a_bare_cluster_it_waits_and_says_what_is_missing,
+    probes_and_metrics_tell_what_happens,
+    a_log_for_programs_is_one_object_a_line_and_no_log_has_the_token,
 ];

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod};
-use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
-use kube::{Api, Client, ResourceExt};
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use windlass_api::{NodeClaim, NodePool, NodeProvider, conditions, labels};
+use windlass_api::{NodePool, NodeProvider, labels};
 use windlass_testkit::invariants::{InvariantWatcher, Options, Scope};
 use windlass_testkit::objects::{PodBuilder, namespace};
-use windlass_testkit::{ControlPlane, eventually, install_crds};
+use windlass_testkit::{ControlPlane, install_crds};
 
 use crate::windlass::Windlass;
 
@@ -23,12 +22,14 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A control plane takes 700 MB, and two of them keep two cores busy.
 static OWN_PLANES: Semaphore = Semaphore::const_new(2);
+/// So many tests at once share a plane without keeping each other from renewing leases in time.
+static SHARES: Semaphore = Semaphore::const_new(3);
 
 /// The flags that make a process fast enough for a test.
-const QUICK: [(&str, &str); 11] = [
-    ("--lease-duration", "2s"),
-    ("--renew-deadline", "1500ms"),
-    ("--lease-retry", "150ms"),
+const QUICK: [(&str, &str); 13] = [
+    ("--lease-duration", "3s"),
+    ("--renew-deadline", "2500ms"),
+    ("--lease-retry", "200ms"),
     ("--batch-idle", "200ms"),
     ("--batch-max", "1s"),
     ("--absence-interval", "200ms"),
@@ -36,6 +37,8 @@ const QUICK: [(&str, &str); 11] = [
     ("--catalogue-interval", "2s"),
     ("--poll-interval", "200ms"),
     ("--orphan-grace", "3s"),
+    ("--launch-deadline", "20s"),
+    ("--avoid-base", "1s"),
     ("--log", "info,windlass_control=debug"),
 ];
 
@@ -47,33 +50,36 @@ pub struct Stage {
     pub name: String,
     /// The namespace of the test's pods, of the lease and of the machines' records.
     pub namespace: String,
-    scope: Option<String>,
+    /// The value of the label that marks what is the process's, if it goes by one.
+    pub scope: Option<String>,
     watcher: InvariantWatcher,
     processes: Cell<u32>,
-    _turn: Option<SemaphorePermit<'static>>,
+    _turn: SemaphorePermit<'static>,
 }
 
 impl Stage {
     /// A part of a plane that other tests use too.
     pub async fn on(plane: Arc<ControlPlane>, name: &str) -> Self {
+        let turn = SHARES.acquire().await.unwrap();
         let client = plane.client().unwrap();
         install_crds(&client).await.unwrap();
         let namespace = namespace(&client, name).await.unwrap();
         let scope = Scope { cluster_id: Some(format!("stage.{name}")), pool_prefix: name.to_owned() };
-        let watcher = watch(&client, scope).await;
+        let watcher = watch(&client, scope, SignedDuration::from_secs(30)).await;
         let (name, scope) = (name.to_owned(), Some(name.to_owned()));
-        Self { plane, client, name, namespace, scope, watcher, processes: Cell::new(0), _turn: None }
+        Self { plane, client, name, namespace, scope, watcher, processes: Cell::new(0), _turn: turn }
     }
 
     /// A plane of the test's own, on which the process has the scope, namespace and cluster id that it has by default.
     pub async fn alone(name: &str) -> Self {
-        let turn = OWN_PLANES.acquire().await.unwrap();
+        let turn = own_plane_turn().await;
         let plane = Arc::new(ControlPlane::start().await.unwrap());
         let client = plane.client().unwrap();
         install_crds(&client).await.unwrap();
         let namespace = "windlass-system".to_owned();
         create_namespace(&client, &namespace).await;
-        let watcher = watch(&client, Scope::default()).await;
+        // Longer, since the watcher sees no claims either for some time after the API server was away.
+        let watcher = watch(&client, Scope::default(), SignedDuration::from_secs(120)).await;
         Self {
             plane,
             client,
@@ -82,7 +88,7 @@ impl Stage {
             scope: None,
             watcher,
             processes: Cell::new(0),
-            _turn: Some(turn),
+            _turn: turn,
         }
     }
 
@@ -102,13 +108,11 @@ impl Stage {
             ("--namespace", &self.namespace),
             ("--identity", &identity),
         ];
-        let cluster_id = format!("stage.{}", self.name);
         if let Some(scope) = &self.scope {
             flags.extend([("--scope", scope.as_str()), ("--cluster-id", "stage")]);
-            assert_eq!(cluster_id, format!("stage.{scope}"));
         }
-        let replaced = |flag: &&(&str, &str)| !more.iter().any(|other| other.0 == flag.0);
-        let flags: Vec<_> = flags.iter().chain(&QUICK).filter(replaced).chain(more).copied().collect();
+        let stays = |flag: &&(&str, &str)| !more.iter().any(|other| other.0 == flag.0);
+        let flags: Vec<_> = flags.iter().chain(&QUICK).filter(stays).chain(more).copied().collect();
         Windlass::start(&self.plane, &identity, &flags)
     }
 
@@ -173,85 +177,6 @@ impl Stage {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// The names of the pods that run.
-    pub async fn running(&self) -> kube::Result<Vec<String>> {
-        let pods = self.pod_api().list(&ListParams::default()).await?.items;
-        let runs =
-            |pod: &&Pod| pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running");
-        Ok(pods.iter().filter(runs).map(ResourceExt::name_any).collect())
-    }
-
-    pub async fn claims(&self) -> kube::Result<Vec<NodeClaim>> {
-        let all = Api::<NodeClaim>::all(self.client.clone()).list(&ListParams::default()).await?.items;
-        Ok(all.into_iter().filter(|claim| self.is_pool(&claim.spec.pool_ref.name)).collect())
-    }
-
-    pub async fn nodes(&self) -> kube::Result<Vec<Node>> {
-        let labelled = ListParams::default().labels("windlass.dev/simulated-machine");
-        let all = Api::<Node>::all(self.client.clone()).list(&labelled).await?.items;
-        let ours =
-            |node: &Node| node.labels().get("windlass.dev/simulated-machine") == Some(&self.named("sim"));
-        Ok(all.into_iter().filter(ours).collect())
-    }
-
-    /// The records of this test's machines.
-    pub async fn machines(&self) -> kube::Result<Vec<ConfigMap>> {
-        let selector = format!("windlass.dev/simulated-machine={}", self.named("sim"));
-        let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), &self.namespace);
-        Ok(api.list(&ListParams::default().labels(&selector)).await?.items)
-    }
-
-    fn is_pool(&self, name: &str) -> bool {
-        self.scope.is_none() || name.starts_with(&format!("{}-", self.name))
-    }
-
-    pub async fn lease(&self) -> kube::Result<Option<Lease>> {
-        let scope = self.scope.as_ref().map(|scope| format!("-{scope}")).unwrap_or_default();
-        Api::namespaced(self.client.clone(), &self.namespace).get_opt(&format!("windlass{scope}")).await
-    }
-
-    /// Waits until a process holds the lease.
-    pub async fn led_by(&self, process: &mut Windlass) -> Lease {
-        let what = format!("{} holds the lease", process.identity);
-        eventually(&what, PATIENCE, async || {
-            process.must_run();
-            let lease = self.lease().await.map_err(|error| error.to_string())?.ok_or("no lease")?;
-            let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.clone());
-            if holder.as_ref() == Some(&process.identity) { Ok(lease) } else { Err(format!("{holder:?}")) }
-        })
-        .await
-    }
-
-    /// Waits until so many pods run, on exactly as many ready claims, each with one machine.
-    pub async fn grown(&self, count: usize) {
-        eventually(&format!("{count} pods run on {count} machines"), PATIENCE, async || {
-            let (running, claims) = (self.running().await?.len(), self.claims().await?);
-            let ready = |claim: &&NodeClaim| {
-                let status = claim.status.as_ref();
-                status.is_some_and(|status| conditions::is_true(&status.conditions, conditions::READY))
-            };
-            let ready = claims.iter().filter(ready).count();
-            let mut tagged: Vec<String> =
-                self.machines().await?.iter().filter_map(|machine| machine.labels().get(labels::CLAIM_UID).cloned()).collect();
-            let mut uids: Vec<String> = claims.iter().filter_map(ResourceExt::uid).collect();
-            (tagged.sort(), uids.sort());
-            let seen = (running, claims.len(), ready, tagged.len());
-            let done = seen == (count, count, count, count) && tagged == uids;
-            if done { Ok(()) } else { Err(Instead(format!("(running, claims, ready, machines) = {seen:?}"))) }
-        })
-        .await;
-    }
-
-    /// Waits until nothing of the test's is left: no claim, no machine, no node.
-    pub async fn gone(&self) {
-        eventually("no claim, machine or node is left", PATIENCE, async || {
-            let counts = (self.claims().await?.len(), self.machines().await?.len(), self.nodes().await?.len());
-            let done = counts == (0, 0, 0);
-            if done { Ok(()) } else { Err(Instead(format!("(claims, machines, nodes) = {counts:?}"))) }
-        })
-        .await;
-    }
-
     pub fn watcher(&self) -> &InvariantWatcher {
         &self.watcher
     }
@@ -262,8 +187,13 @@ impl Stage {
     }
 }
 
-async fn watch(client: &Client, scope: Scope) -> InvariantWatcher {
-    let options = Options { scope, orphan_grace: SignedDuration::from_secs(30), ..Options::default() };
+/// Waits until one more plane may run.
+pub async fn own_plane_turn() -> SemaphorePermit<'static> {
+    OWN_PLANES.acquire().await.unwrap()
+}
+
+async fn watch(client: &Client, scope: Scope, orphan_grace: SignedDuration) -> InvariantWatcher {
+    let options = Options { scope, orphan_grace, ..Options::default() };
     InvariantWatcher::start(client.clone(), options).await.unwrap()
 }
 
@@ -271,21 +201,6 @@ pub async fn create_namespace(client: &Client, name: &str) {
     let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
     let namespace = Namespace { metadata, ..Namespace::default() };
     Api::all(client.clone()).create(&PostParams::default(), &namespace).await.unwrap();
-}
-
-/// What is there instead of what is awaited, which may be that the API server does not answer.
-pub struct Instead(pub String);
-
-impl std::fmt::Display for Instead {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl From<kube::Error> for Instead {
-    fn from(error: kube::Error) -> Self {
-        Self(error.to_string())
-    }
 }
 
 /// Puts the second object's fields into the first, object by object.

@@ -1,7 +1,7 @@
 //! One process `windlass run`, and the chance by which it is killed.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -102,13 +102,10 @@ impl Windlass {
     /// The sum of a metric over all its labels.
     pub async fn metric(&mut self, name: &str) -> f64 {
         let (_, page) = self.get("/metrics").await;
-        let of_metric = |line: &&str| line.starts_with(&format!("{name}{{")) || line.starts_with(&format!("{name} "));
+        let of_metric =
+            |line: &&str| line.starts_with(&format!("{name}{{")) || line.starts_with(&format!("{name} "));
         let lines: Vec<&str> = page.lines().filter(of_metric).collect();
         lines.iter().map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
-    }
-
-    pub fn log_path(&self) -> PathBuf {
-        self.process.log_path().to_owned()
     }
 }
 

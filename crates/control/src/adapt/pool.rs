@@ -50,6 +50,7 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             Err(problem) => error = Some(format!("spec.limits.{name}: {problem}")),
         }
     }
+    let going = pool.metadata.deletion_timestamp.as_ref().map(|_| "the pool is being deleted");
     PoolDefinition {
         uid: text(pool.metadata.uid.as_ref()),
         generation: pool.metadata.generation,
@@ -70,7 +71,8 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             max_nodes,
             min_nodes: u32::try_from(spec.min_nodes).unwrap_or(0),
             consolidate_after: spec.disruption.consolidate_after.limit(),
-            unusable: error.as_deref().map(Into::into),
+            // Who deletes a pool wants its nodes gone: until they are, it must not get new ones.
+            unusable: error.as_deref().or(going).map(Into::into),
             instance_types: Arc::default(),
         },
         error,
@@ -110,6 +112,18 @@ mod tests {
         assert_eq!(definition.error, None);
         assert_eq!(definition.pool.max_nodes, Some(3));
         assert_eq!(definition.pool.limits.to_string(), "cpu 2500m, memory 1Gi");
+    }
+
+    #[test]
+    fn a_pool_that_is_being_deleted_serves_nobody() {
+        let mut object: windlass_api::NodePool = serde_json::from_value(json!({
+            "apiVersion": "windlass.dev/v1alpha1", "kind": "NodePool", "metadata": {"name": "p"},
+            "spec": {"providerRef": {"name": "x"}},
+        }))
+        .unwrap();
+        assert_eq!(pool(&object).pool.unusable, None);
+        object.metadata.deletion_timestamp = serde_json::from_value(json!("1970-01-01T00:00:00Z")).unwrap();
+        assert_eq!(pool(&object).pool.unusable.as_deref(), Some("the pool is being deleted"));
     }
 
     #[test]

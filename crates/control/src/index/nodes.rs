@@ -63,13 +63,21 @@ impl Index {
     }
 
     /// The node that stands for a claim: the one with the claim's machine, and no other, whatever it is called and
-    /// whatever it says of itself.
+    /// whatever it says of itself. Once a claim is bound to a node, no other takes that one's place.
     pub fn registrant(&self, claim: &NodeClaim) -> Registrant {
-        let Some(id) = claim.status.as_ref().and_then(|status| status.provider_id.as_deref()) else {
+        let status = claim.status.as_ref();
+        let Some(id) = status.and_then(|status| status.provider_id.as_deref()) else {
             return Registrant::Nobody;
         };
         let names = self.nodes_by_provider_id.get(id).into_iter().flatten();
         let mut nodes: Vec<_> = names.filter_map(|name| self.nodes.get(name)).cloned().collect();
+        let leaving = claim.metadata.deletion_timestamp.is_some();
+        if let Some(bound) = status.and_then(|status| status.node_name.as_deref())
+            && (leaving || nodes.len() < 2)
+        {
+            let own = nodes.into_iter().find(|node| &*node.name == bound);
+            return own.map_or(Registrant::Nobody, Registrant::Node);
+        }
         match (nodes.pop(), nodes.is_empty()) {
             (None, _) => Registrant::Nobody,
             (Some(node), true) => Registrant::Node(node),

@@ -106,6 +106,11 @@ impl Index {
         self.providers.iter()
     }
 
+    /// Whether a provider exists that has not yet been asked what it offers.
+    pub fn is_unasked(&self, provider: &str) -> bool {
+        self.providers.get(provider).is_some_and(|entry| matches!(entry.catalogue, Catalogue::Unknown))
+    }
+
     /// Takes in what a provider offers.
     pub fn saw_catalogue(&mut self, provider: &str, catalogue: Catalogue) -> Changed {
         let Some(entry) = self.providers.get_mut(provider) else { return Changed::nothing() };

@@ -6,12 +6,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 use windlass_api::labels::FIELD_MANAGER;
 use windlass_providers::Clock;
 
 use super::Leadership;
-use crate::kubernetes::{is_conflict, is_not_found};
+use crate::kubernetes::{is_conflict, is_not_found, status_code};
 
 /// The lease and its times.
 #[derive(Clone, Debug)]
@@ -73,10 +73,31 @@ impl Elector {
                     self.leadership.lead_until(asked + self.settings.renew_deadline);
                 }
                 Ok(Ok(false)) => self.leadership.resign(),
-                Ok(Err(error)) => warn!(%error, "the lease could not be renewed"),
-                Err(_) => warn!("the lease could not be renewed: the API server does not answer"),
+                Ok(Err(problem)) => self.complain(self.explain(&problem)),
+                Err(_) => {
+                    self.complain("the lease could not be renewed: the API server does not answer".to_owned())
+                }
             }
             sleep(self.settings.retry).await;
+        }
+    }
+
+    /// Says once what the matter is, and not at each try.
+    fn complain(&self, why: String) {
+        if self.leadership.has_trouble(why.clone()) {
+            error!("{why}");
+        }
+    }
+
+    fn explain(&self, problem: &kube::Error) -> String {
+        let namespace = &self.settings.namespace;
+        match status_code(problem) {
+            Some(404) => format!(
+                "there is no namespace {namespace} for the lease: create it with \"kubectl create namespace {namespace}\" \
+                 or name another with --namespace"
+            ),
+            Some(403) => format!("the lease may not be had, so this process does nothing: {problem}"),
+            _ => format!("the lease could not be renewed: {problem}"),
         }
     }
 
@@ -180,8 +201,10 @@ impl Elector {
         MicroTime(self.clock.now())
     }
 
+    /// The lease's duration as others read it: not shorter than it is, or they would take the lease too early.
     fn seconds(&self) -> i32 {
-        i32::try_from(self.settings.duration.as_secs().max(1)).unwrap_or(i32::MAX)
+        let seconds = self.settings.duration.as_millis().div_ceil(1000).max(1);
+        i32::try_from(seconds).unwrap_or(i32::MAX)
     }
 
     fn parameters(&self) -> PostParams {

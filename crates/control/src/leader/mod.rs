@@ -12,7 +12,7 @@ pub use led::Led;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
 use tokio::time::Instant;
 
 /// Whether this process leads, as known to everyone who writes.
@@ -20,11 +20,19 @@ use tokio::time::Instant;
 pub struct Leadership {
     until: Arc<watch::Sender<Option<Instant>>>,
     heard: Arc<watch::Sender<Option<Instant>>>,
+    trouble: Arc<watch::Sender<Option<String>>>,
+    /// Held for reading by every write that is under way.
+    writing: Arc<RwLock<()>>,
 }
 
 impl Default for Leadership {
     fn default() -> Self {
-        Self { until: Arc::new(watch::Sender::new(None)), heard: Arc::new(watch::Sender::new(None)) }
+        Self {
+            until: Arc::new(watch::Sender::new(None)),
+            heard: Arc::new(watch::Sender::new(None)),
+            trouble: Arc::new(watch::Sender::new(None)),
+            writing: Arc::default(),
+        }
     }
 }
 
@@ -35,6 +43,21 @@ impl Leadership {
         self.until.borrow().is_some_and(|until| Instant::now() < until)
     }
 
+    /// Lets a write start, and counts it as under way for as long as the answer is kept; none if it may not start.
+    pub(crate) async fn turn_to_write(&self) -> Option<OwnedRwLockReadGuard<()>> {
+        if !self.may_write() {
+            return None;
+        }
+        let turn = self.writing.clone().read_owned().await;
+        self.may_write().then_some(turn)
+    }
+
+    /// Waits until every write that was under way has been answered. A process that leads again must do so before it
+    /// looks: what an earlier leadership sent may not be there yet.
+    pub async fn writes_ended(&self) {
+        drop(self.writing.write().await);
+    }
+
     /// Leads until this time, unless extended.
     pub fn lead_until(&self, until: Instant) {
         self.until.send_replace(Some(until));
@@ -43,6 +66,17 @@ impl Leadership {
     /// Notes that the API server has answered about the lease, whoever holds it.
     pub fn heard(&self) {
         self.heard.send_replace(Some(Instant::now()));
+        self.trouble.send_replace(None);
+    }
+
+    /// Notes why the lease could not be asked for; whether that is news.
+    pub fn has_trouble(&self, why: String) -> bool {
+        self.trouble.send_replace(Some(why.clone())) != Some(why)
+    }
+
+    /// Why the lease could not be asked for the last time, if it could not.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.borrow().clone()
     }
 
     /// Whether the API server has answered about the lease within this time.

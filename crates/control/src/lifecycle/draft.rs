@@ -82,6 +82,10 @@ impl<'a> Draft<'a> {
         self.step.notes.push(note);
     }
 
+    pub(super) fn had(&mut self, offering: OfferingKey) {
+        self.step.launched_offering = Some(offering);
+    }
+
     pub(super) fn failed(&mut self, offering: OfferingKey) {
         self.step.failed_offering = Some(offering);
     }
@@ -103,7 +107,6 @@ impl<'a> Draft<'a> {
         self.condition(conditions::LAUNCHED, Truth::True, "Launched", &message);
         self.not_ready("Booting", "the machine has not become a node yet");
         self.note(false, "Launched", &message);
-        self.step.launched_offering = Some(machine.offering.clone());
     }
 
     /// Gives the claim up: what the condition says will not come about.

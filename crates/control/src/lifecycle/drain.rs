@@ -4,8 +4,9 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, EvictParams, ListParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
+use serde_json::json;
 use windlass_core::model::PodOwner;
 
 use crate::adapt;
@@ -102,8 +103,15 @@ impl Drain<'_> {
             Treatment::Leave => return Outcome::Nothing,
             Treatment::Wait => return Outcome::Leaving,
             Treatment::Evict => {
-                let parameters = EvictParams { delete_options: Some(options), ..EvictParams::default() };
-                api.evict(&name, &parameters).await.map(drop)
+                // Not by `Api::evict`: that of kube 5.0 sends the options under a name that the API server does not
+                // know, so that the precondition would be lost.
+                let eviction = json!({
+                    "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name},
+                    "deleteOptions": options,
+                });
+                let parameters = PostParams::default();
+                let answer = api.create_subresource("eviction", &name, &parameters, &eviction).await;
+                answer.map(|_: serde_json::Value| ())
             }
             Treatment::Delete(grace) => {
                 let options = DeleteParams { grace_period_seconds: Some(grace), ..options };
@@ -135,7 +143,7 @@ impl Drain<'_> {
         let grace = pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds).unwrap_or(30);
         match self.deadline {
             // Late enough that the pod's own grace period only just fits before the deadline.
-            Some(deadline) if deadline.duration_since(self.now).as_secs() <= grace => {
+            Some(deadline) if deadline.duration_since(self.now) <= SignedDuration::from_secs(grace) => {
                 let left = deadline.duration_since(self.now).as_secs().max(0);
                 Treatment::Delete(u32::try_from(left).unwrap_or(u32::MAX))
             }
@@ -207,6 +215,8 @@ mod tests {
         assert_eq!(treatment(&pod, true, Some(deadline), NOW + 69.seconds()), Treatment::Evict);
         assert_eq!(treatment(&pod, true, Some(deadline), NOW + 80.seconds()), Treatment::Delete(20));
         assert_eq!(treatment(&pod, true, Some(deadline), NOW + 200.seconds()), Treatment::Delete(0));
+        let almost = NOW + 69.seconds() + 999.milliseconds();
+        assert_eq!(treatment(&pod, true, Some(deadline), almost), Treatment::Evict);
     }
 
     #[tokio::test]

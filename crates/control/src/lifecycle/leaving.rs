@@ -27,7 +27,7 @@ pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation,
     }
     let Some(provider_id) = draft.status.provider_id.clone() else { return };
     if let Some(node) = node
-        && !empty_node(draft, claim, node, seen, times)
+        && (is_lost(draft, &provider_id, node, seen, times) || !empty_node(draft, claim, node, seen, times))
     {
         return;
     }
@@ -94,6 +94,26 @@ fn find_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, ti
         draft.look_again_after(wait);
     }
     false
+}
+
+/// Whether the machine was lost, or may have been, so that there is something better to do than to drain its node: the
+/// pods there run no more, and neither a budget nor a pod that nobody is left to end may keep what is a ghost.
+fn is_lost(draft: &mut Draft<'_>, provider_id: &str, node: &Node, seen: &Observation, times: &Times) -> bool {
+    if node.is_ready() || !seen.absence.is_suspected() {
+        return false;
+    }
+    if seen.absence.is_proven() {
+        let message = format!("the provider has no machine {provider_id} any more");
+        draft.condition(conditions::TERMINATED, Truth::True, "MachineLost", &message);
+        draft.note(true, "MachineLost", &message);
+        let_go(draft, Some(node));
+        return true;
+    }
+    let ask = seen.answer.is_none() && seen.absence.ask_after(draft.now, times.absence_interval).is_zero();
+    if ask {
+        draft.act(Effect::Get(provider_id.into()));
+    }
+    ask
 }
 
 /// Whether the node has neither pods nor volumes left.

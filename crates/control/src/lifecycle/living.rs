@@ -224,6 +224,10 @@ fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, times: &Time
         let message = format!("the machine is node {}", node.name);
         draft.condition(conditions::REGISTERED, Truth::True, "Registered", &message);
         draft.note(false, "Registered", &message);
+        // Only now: a machine that was launched and never joins is of no use, and each further try comes later.
+        if let Some(key) = launched_key(draft) {
+            draft.had(key);
+        }
     }
     if draft.is(conditions::INITIALIZED) {
         look_after_node(draft, node, times);

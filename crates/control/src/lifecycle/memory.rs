@@ -80,10 +80,14 @@ impl Memory {
         self.answer = Some(answer);
     }
 
-    /// Takes in whether the machine was in a complete list of the provider's machines.
+    /// Takes in whether the machine was in a complete list of the provider's machines. Lists that lack it raise a
+    /// suspicion, however many they are; only an answer about the machine itself can prove its absence.
     pub fn listed(&mut self, there: bool, absence_interval: Duration, now: Timestamp) {
-        self.absence =
-            if there { Absence::default() } else { self.absence.said_again(now, absence_interval) };
+        if there {
+            self.absence = Absence::default();
+        } else if !self.absence.is_suspected() {
+            self.absence = self.absence.said_again(now, absence_interval);
+        }
     }
 }
 

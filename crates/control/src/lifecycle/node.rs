@@ -49,12 +49,18 @@ pub(super) fn missing_taints(node: &Node, claim: &NodeClaim) -> Vec<Taint> {
 }
 
 /// The taints that are to be on the node when pods are let in: what it has but for our own `unregistered`, what it lacks
-/// for good, and, as long as it is unregistered, the startup taints that its kubelet was not told of.
+/// for good, and the startup taints if its kubelet was not told of them. One that was told of `unregistered` was told of
+/// those too: what is missing of them then has been removed by whoever removes it, and must not come back.
 pub(super) fn opened_taints(node: &Node, claim: &NodeClaim) -> Vec<Taint> {
-    let mut taints: Vec<Taint> =
-        node.taints.iter().filter(|taint| &*taint.key != labels::UNREGISTERED_TAINT).cloned().collect();
-    taints.extend(missing_taints(node, claim));
-    if waits_for(node, labels::UNREGISTERED_TAINT) {
+    let missing = missing_taints(node, claim);
+    // A node has at most one taint of each key and effect, so that of another value gives way.
+    let stays = |taint: &&Taint| {
+        &*taint.key != labels::UNREGISTERED_TAINT
+            && !missing.iter().any(|missing| missing.key == taint.key && missing.effect == taint.effect)
+    };
+    let mut taints: Vec<Taint> = node.taints.iter().filter(stays).cloned().collect();
+    taints.extend(missing);
+    if !waits_for(node, labels::UNREGISTERED_TAINT) {
         taints
             .extend(claim.spec.startup_taints.iter().map(adapt::taint).filter(|taint| !carries(node, taint)));
     }

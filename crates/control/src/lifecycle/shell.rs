@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
@@ -11,10 +12,10 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
-use windlass_api::{NodeClaim, NodeClaimStatus, labels};
+use windlass_api::{NodeClaim, NodeClaimStatus, conditions, labels};
 use windlass_core::Text;
-use windlass_core::model::{Node, Taint};
-use windlass_providers::{Clock, LaunchRequest, MachineTag, ProviderError};
+use windlass_core::model::{Node, Readiness, Taint};
+use windlass_providers::{Clock, LaunchRequest, MachineTag, Provider, ProviderError};
 
 use super::draft::machine_uid;
 use super::drain::Drain;
@@ -56,6 +57,8 @@ impl Shell {
 
     /// Looks after all claims, until told to stop; then it finishes what it is at.
     pub(crate) async fn run(&self, stopping: &watch::Sender<bool>) {
+        // When the lease was lost, the claims that an earlier run was at were dropped in the middle of their work.
+        self.bus.claims.abandon();
         let mut working = FuturesUnordered::new();
         let mut stop = stopping.subscribe();
         loop {
@@ -93,6 +96,10 @@ impl Shell {
     /// Moves one claim on as far as it goes now, and says when to look at it again.
     async fn attend(&self, name: &Text) -> Option<Duration> {
         for _ in 0..STEPS_AT_ONCE {
+            if let Err(error) = self.look_closely_at_node(name).await {
+                warn!(claim = %name, %error, "the claim's node could not be looked up");
+                return Some(self.times.retry_after(1));
+            }
             let Some((claim, seen)) = self.observe(name) else { return None };
             let next = step(&claim, &seen, &self.times, self.clock.now());
             for note in next.notes {
@@ -104,7 +111,14 @@ impl Shell {
             {
                 return self.cannot_write(&claim, &seen, &error).await;
             }
-            let Some(effect) = next.effect else { return next.again_after };
+            let Some(effect) = next.effect else {
+                // Its node may have come before it was known which machine is the claim's: nobody will tell again.
+                let known = claim.status.as_ref().and_then(|status| status.provider_id.as_ref());
+                if known != next.status.provider_id.as_ref() {
+                    continue;
+                }
+                return next.again_after;
+            };
             debug!(claim = %name, ?effect, "acting");
             let answer = self.carry_out(&claim, &seen.registrant, &effect).await;
             debug!(claim = %name, ?answer, "answered");
@@ -117,6 +131,41 @@ impl Shell {
             }
         }
         Some(Duration::ZERO)
+    }
+
+    /// Reads a claim's node from the API server where what follows from the index is grave: the node is not there, or it
+    /// has been not ready for too long. The watch may be held up: a claim that an earlier leader registered is then newer
+    /// than what this process knows of the nodes, and neither may it be given up for want of its node, nor its machine be
+    /// ended under the pods on that.
+    async fn look_closely_at_node(&self, name: &Text) -> Result<(), kube::Error> {
+        let now = self.clock.now();
+        let doubtful = {
+            let index = self.bus.index.lock();
+            let claim = index.claims.get(name).filter(|_| index.is_synced());
+            let status = claim.as_ref().and_then(|claim| claim.status.as_ref());
+            let there = status.filter(|status| {
+                status.provider_id.is_some()
+                    && !conditions::is_true(&status.conditions, conditions::TERMINATED)
+            });
+            let node = there.and_then(|status| status.node_name.clone());
+            let judged =
+                status.is_some_and(|status| conditions::is_true(&status.conditions, conditions::DISRUPTED));
+            node.filter(|node| match index.node(node).map(|node| node.readiness) {
+                None => true,
+                Some(Readiness::Ready) => false,
+                Some(Readiness::NotReady { since }) => {
+                    let passed = now.duration_since(since).max(SignedDuration::ZERO).unsigned_abs();
+                    passed >= self.times.repair_after && !judged
+                }
+            })
+        };
+        let Some(node) = doubtful else { return Ok(()) };
+        let api: Api<ApiNode> = Api::all(self.client.clone());
+        if let Some(found) = api.get_opt(&node).await? {
+            let changed = self.bus.index.lock().saw_node(adapt::node(&found));
+            self.bus.announce_to_planner(&changed);
+        }
+        Ok(())
     }
 
     fn observe(&self, name: &Text) -> Option<(Arc<NodeClaim>, Observation)> {
@@ -254,7 +303,10 @@ impl Shell {
                 Err(error) => Err(error),
             }),
             Effect::Terminate(id) => Answer::Terminated(match provider {
-                Ok(provider) => provider.terminate(id, &self.tag(claim)).await,
+                Ok(provider) => match self.machine_tag(claim, id, &*provider).await {
+                    Ok(tag) => provider.terminate(id, &tag).await,
+                    Err(error) => Err(error),
+                },
                 Err(error) => Err(error),
             }),
             Effect::HoldClaim | Effect::DeleteClaim | Effect::ReleaseClaim => self
@@ -277,6 +329,26 @@ impl Shell {
             claim_name: claim.name_any().into(),
             pool: claim.spec.pool_ref.name.as_str().into(),
         }
+    }
+
+    /// What the claim's machine is tagged with. One that was taken over bears the name of the claim it was launched for,
+    /// which only the machine knows.
+    async fn machine_tag(
+        &self,
+        claim: &NodeClaim,
+        id: &str,
+        provider: &dyn Provider,
+    ) -> Result<MachineTag, ProviderError> {
+        let tag = self.tag(claim);
+        if claim.spec.adopt.is_none() {
+            return Ok(tag);
+        }
+        let found = provider.get(id).await?.tag;
+        if found.cluster_id == tag.cluster_id && found.claim_uid == tag.claim_uid {
+            return Ok(found);
+        }
+        let message = format!("it is tagged {found:?} and not {tag:?}");
+        Err(ProviderError::NotOurs { provider_id: id.to_owned(), message })
     }
 
     fn launch_request(&self, claim: &NodeClaim, number: usize) -> Result<LaunchRequest, ProviderError> {
@@ -307,11 +379,19 @@ impl Shell {
         let name = claim.name_any();
         let outcome = match effect {
             Effect::HoldClaim => {
-                let body = json!({"metadata": {
-                    "uid": claim.uid(), "resourceVersion": claim.resource_version(),
-                    "finalizers": claim.finalizers().iter().map(String::as_str).chain([labels::FINALIZER]).collect::<Vec<_>>(),
-                }});
-                api.patch(&name, &self.patching(), &Patch::Merge(body)).await.map(Some)
+                // Without a resource version: someone who keeps writing to the claim could keep us from it for ever.
+                let added = if claim.finalizers().is_empty() {
+                    vec![
+                        json!({"op": "test", "path": "/metadata/finalizers", "value": null}),
+                        json!({"op": "add", "path": "/metadata/finalizers", "value": [labels::FINALIZER]}),
+                    ]
+                } else {
+                    vec![json!({"op": "add", "path": "/metadata/finalizers/-", "value": labels::FINALIZER})]
+                };
+                let this_one = json!({"op": "test", "path": "/metadata/uid", "value": claim.uid()});
+                let patch: Vec<_> = std::iter::once(this_one).chain(added).collect();
+                let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
+                api.patch(&name, &self.patching(), &Patch::Json::<()>(patch)).await.map(Some)
             }
             Effect::ReleaseClaim => {
                 let Some(place) =
@@ -398,8 +478,8 @@ impl Shell {
                 }});
                 api.patch(&node.name, &self.patching(), &Patch::Strategic(body)).await
             }
-            Effect::OpenNode => self.set_taints(&api, node, &opened_taints(node, claim), false).await,
-            Effect::CordonNode => self.set_taints(&api, node, &cordoned_taints(node), true).await,
+            Effect::OpenNode => self.set_taints(&api, node, |now| opened_taints(now, claim), false).await,
+            Effect::CordonNode => self.set_taints(&api, node, cordoned_taints, true).await,
             _ => return self.delete_node(&api, node).await,
         };
         match written {
@@ -415,36 +495,30 @@ impl Shell {
         }
     }
 
-    /// Replaces the taints if they are still what we think they are.
+    /// Replaces the taints by what follows from those that the node has at this moment: one that somebody has removed
+    /// since the node was last looked at must not come back.
     async fn set_taints(
         &self,
         api: &Api<ApiNode>,
         node: &Node,
-        taints: &[Taint],
+        taints: impl Fn(&Node) -> Vec<Taint>,
         cordon: bool,
     ) -> Result<ApiNode, kube::Error> {
         let current = api.get(&node.name).await?;
-        let (seen, uid) = (adapt::node(&current), current.uid());
+        let seen = adapt::node(&current);
         let before = current.spec.as_ref().and_then(|spec| spec.taints.as_ref());
         let mut wanted: Vec<serde_json::Value> = Vec::new();
-        for taint in taints {
-            let there = before
-                .into_iter()
-                .flatten()
-                .find(|there| there.key == *taint.key && there.effect == format!("{:?}", taint.effect));
+        for taint in taints(&seen) {
+            let effect = format!("{:?}", taint.effect);
+            let there = before.into_iter().flatten().find(|there| {
+                there.key == *taint.key
+                    && there.effect == effect
+                    && there.value.as_deref().unwrap_or_default() == &*taint.value
+            });
             wanted.push(match there {
                 Some(there) => json!(there),
-                None => {
-                    json!({"key": taint.key, "value": taint.value, "effect": format!("{:?}", taint.effect)})
-                }
+                None => json!({"key": taint.key, "value": taint.value, "effect": effect}),
             });
-        }
-        // Taints that came since the node was last looked at stay.
-        for there in before.into_iter().flatten() {
-            let known = node.taints.iter().chain(taints).any(|taint| *taint.key == *there.key);
-            if !known {
-                wanted.push(json!(there));
-            }
         }
         let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": &*node.uid})];
         match before {
@@ -452,12 +526,14 @@ impl Shell {
                 patch.push(json!({"op": "test", "path": "/spec/taints", "value": before}));
                 patch.push(json!({"op": "replace", "path": "/spec/taints", "value": wanted}));
             }
-            None => patch.push(json!({"op": "add", "path": "/spec/taints", "value": wanted})),
+            None => {
+                patch.push(json!({"op": "test", "path": "/spec/taints", "value": null}));
+                patch.push(json!({"op": "add", "path": "/spec/taints", "value": wanted}));
+            }
         }
         if cordon && !seen.unschedulable {
             patch.push(json!({"op": "add", "path": "/spec/unschedulable", "value": true}));
         }
-        debug!(node = %node.name, ?uid, "setting taints");
         let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
         api.patch(&node.name, &self.patching(), &Patch::Json::<()>(patch)).await
     }

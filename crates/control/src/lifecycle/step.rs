@@ -107,7 +107,7 @@ pub struct Step {
     pub notes: Vec<Note>,
     /// An offering that could not be had.
     pub failed_offering: Option<OfferingKey>,
-    /// An offering that was had.
+    /// An offering that was had: its machine has become a node.
     pub launched_offering: Option<OfferingKey>,
 }
 

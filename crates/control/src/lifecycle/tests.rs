@@ -270,6 +270,19 @@ fn a_machine_that_never_joins_is_given_back_and_its_offering_avoided() {
 }
 
 #[test]
+fn a_machine_lost_during_a_drain_is_asked_about_and_no_longer_drained() {
+    let mut life = Life::initialized().deleting();
+    let silent = Node { readiness: Readiness::NotReady { since: START }, ..cordoned() };
+    assert_eq!(life.node(silent).effect, Some(Effect::Drain { deadline: None }));
+    life.seen.absence = Absence::default().said_again(life.now, Duration::from_secs(5));
+    assert_eq!(life.step().effect, Some(Effect::Drain { deadline: None }), "too soon to ask again");
+    assert_eq!(life.later(Duration::from_secs(5)).effect, Some(Effect::Get(ID.into())));
+    life.proven_absent();
+    assert_eq!(life.step().effect, Some(Effect::DeleteNode));
+    assert_eq!(life.condition("Terminated"), ("True", "MachineLost"));
+}
+
+#[test]
 fn a_new_node_is_marked_then_opened_then_registered() {
     let mut life = Life::launched();
     assert_eq!(life.node(unregistered()).effect, Some(Effect::MarkNode));

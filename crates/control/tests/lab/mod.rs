@@ -49,8 +49,6 @@ pub struct Lab {
     pub settings: Settings,
     watcher: InvariantWatcher,
     controller: Option<JoinHandle<()>>,
-    /// A second controller of the same scope.
-    rival: Option<JoinHandle<()>>,
 }
 
 impl Lab {
@@ -84,7 +82,7 @@ impl Lab {
             stuck_pod_grace: second,
             ..Settings::new(cluster_id.into(), namespace.clone(), format!("{name}-1"))
         };
-        Self { plane, client, name: name.to_owned(), namespace, settings, watcher, controller: None, rival: None }
+        Self { plane, client, name: name.to_owned(), namespace, settings, watcher, controller: None }
     }
 
     /// The name of something of this test's.
@@ -257,7 +255,9 @@ impl Lab {
             if waiting.is_empty() {
                 Ok(pods.len())
             } else {
-                Err(format!("waiting for {}", waiting.join(", ")))
+                let claims = self.claims().await;
+                let states: Vec<_> = claims.iter().map(|claim| reason(claim, conditions::READY)).collect();
+                Err(format!("waiting for {}; the claims are {states:?}", waiting.join(", ")))
             }
         })
         .await
@@ -271,7 +271,8 @@ impl Lab {
             if claims.len() == count && ready == count {
                 Ok(claims)
             } else {
-                Err(format!("{} claims, {ready} ready", claims.len()))
+                let states = claims.iter().filter_map(|claim| reason(claim, conditions::READY));
+                Err(format!("{} claims, {ready} ready: {:?}", claims.len(), states.collect::<Vec<_>>()))
             }
         })
         .await
@@ -296,10 +297,6 @@ impl Lab {
         let violations = self.watcher.settle().await.unwrap();
         assert!(violations.is_empty(), "{violations:#?}");
         self.crash().await;
-        if let Some(rival) = self.rival.take() {
-            rival.abort();
-            let _ = rival.await;
-        }
     }
 }
 

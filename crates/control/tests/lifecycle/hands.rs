@@ -62,9 +62,8 @@ pub async fn app_runs(lab: &Lab, app: &str, count: usize) -> Vec<Pod> {
         let pods = lab.pod_api().list(&of_app).await.map_err(|error| error.to_string())?.items;
         let staying: Vec<Pod> =
             pods.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect();
-        let runs = |pod: &&Pod| {
-            pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
-        };
+        let runs =
+            |pod: &&Pod| pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running");
         match (staying.len(), staying.iter().filter(runs).count()) {
             (all, running) if all == count && running == count => Ok(staying),
             counts => Err(format!("(pods, running) = {counts:?}")),
@@ -119,7 +118,8 @@ pub async fn events(lab: &Lab, kind: &str, name: &str) -> Vec<Event> {
     let about = |event: &Event| {
         let regarding = event.regarding.as_ref();
         event.reporting_controller.as_deref() == Some("windlass.dev/controller")
-            && regarding.is_some_and(|it| it.kind.as_deref() == Some(kind) && it.name.as_deref() == Some(name))
+            && regarding
+                .is_some_and(|it| it.kind.as_deref() == Some(kind) && it.name.as_deref() == Some(name))
     };
     all.into_iter().filter(about).collect()
 }

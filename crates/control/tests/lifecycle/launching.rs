@@ -7,7 +7,7 @@ use serde_json::json;
 use windlass_api::{conditions, labels};
 use windlass_testkit::{ControlPlane, eventually};
 
-use crate::diary::{Diary, Kind};
+use crate::diary::{Diary, Entry, Kind};
 use crate::hands::{claim_says, only_claim, told, two_types};
 use crate::lab::{Lab, PATIENCE};
 
@@ -183,6 +183,8 @@ pub async fn a_launch_whose_answer_was_lost_makes_no_second_machine(plane: Arc<C
     lab.pods("p", 1, "3").await;
     let claim = only_claim(&lab).await.metadata.name.unwrap();
     claim_says(&lab, &claim, conditions::LAUNCHED, "Unknown", "Transient").await;
+    let is_ready = |entry: &Entry| entry.kind == Kind::Node && entry.condition("Ready") == "True";
+    diary.first("the machine to be a node before its claim knows of it", is_ready).await;
     lab.plain_provider(&json!({})).await;
     lab.all_pods_run().await;
     assert_eq!((diary.made(Kind::Claim).len(), diary.made(Kind::Machine).len()), (1, 1));

@@ -1,18 +1,54 @@
-//! The life of claims on a real API server: every combination of claim, machine and node, and what follows from it.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+//! The life of claims on a real API server: every combination of claim, machine and node, and what follows from it;
+//! and what becomes of input that makes no sense.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap fails the test")]
 #![allow(clippy::wildcard_imports, reason = "each test is named once, in the list below")]
 
 mod diary;
+mod draining;
 mod hands;
 #[path = "../lab/mod.rs"]
 mod lab;
 mod launching;
+mod leading;
+mod leaving;
+mod orphans;
+mod pools;
+mod refused;
+mod staying;
+mod telling;
+mod troubled;
 
 use windlass_testkit::plane_tests;
 
+use draining::*;
 use launching::*;
+use leading::*;
+use leaving::*;
+use orphans::*;
+use pools::*;
+use refused::*;
+use staying::*;
+use telling::*;
+use troubled::*;
 
+// Those that take longest go first.
 plane_tests![
+    a_machine_that_vanishes_is_made_up_for_and_its_pods_run_again,
+    a_healthy_node_is_left_alone,
+    a_sick_node_is_replaced_before_it_is_drained,
+    a_machine_that_someone_deletes_is_made_up_for,
+    a_machine_lost_during_its_drain_does_not_wait_for_pods_that_no_longer_run,
+    a_node_that_falls_ill_and_cannot_be_replaced_waits_for_what_can_be_had,
+    a_drain_respects_budgets_and_says_which_pod_it_waits_for,
+    pods_that_belong_to_the_node_stay_until_it_goes,
+    a_pod_that_takes_its_time_to_end_keeps_the_node,
+    a_drain_that_has_taken_its_time_no_longer_waits_for_budgets,
+    a_drain_that_has_taken_its_time_no_longer_waits_for_pods_that_do_not_end,
+    a_machine_that_lost_its_claim_and_runs_pods_is_adopted,
+    a_machine_that_lost_its_claim_and_runs_nothing_is_ended_after_the_grace_period,
+    a_machine_beyond_its_pools_limits_is_not_adopted,
+    a_node_with_neither_claim_nor_machine_is_deleted_after_two_answers,
+    a_node_without_our_finalizer_is_never_taken_for_ours,
     pending_pods_get_a_machine_and_an_empty_node_is_given_back,
     a_claim_and_its_launch_are_written_down_before_there_is_a_machine,
     a_booting_machine_is_waited_for,
@@ -25,4 +61,29 @@ plane_tests![
     a_launch_without_permission_says_so_and_is_tried_again,
     a_launch_whose_answer_was_lost_makes_no_second_machine,
     a_claim_without_a_machine_after_the_deadline_is_given_up_and_replaced,
+    of_two_controllers_one_acts_and_the_other_takes_over_when_it_crashes,
+    a_leader_that_loses_the_lease_and_gets_it_back_goes_on_with_what_it_was_at,
+    controllers_of_different_scopes_leave_each_other_alone,
+    a_deleted_claim_is_drained_and_its_machine_given_back_in_order,
+    a_deleted_node_is_drained_and_its_machine_given_back,
+    a_node_stripped_of_our_finalizer_and_deleted_still_returns_its_machine,
+    a_deleted_pool_returns_all_its_nodes,
+    a_pool_that_waits_for_its_nodes_to_go_gets_no_new_ones,
+    a_claim_deleted_while_its_machine_boots_leaves_nothing_behind,
+    a_pools_minimum_is_kept_restored_and_raised,
+    a_limit_on_nodes_is_never_exceeded,
+    a_limit_on_cpu_is_never_exceeded,
+    the_pool_with_the_higher_weight_serves_first,
+    a_node_is_not_initialized_before_its_startup_taints_are_gone,
+    a_pools_template_is_on_its_nodes,
+    events_say_what_was_decided_about_pods_pools_and_claims,
+    pools_and_providers_say_what_they_have_and_cost,
+    a_pool_of_an_unknown_provider_says_so_and_others_go_on,
+    wrong_credentials_are_said_and_recovered_from,
+    a_provider_that_fails_later_keeps_what_it_has,
+    a_provider_deleted_under_its_machines_is_waited_for,
+    an_instance_type_that_no_machine_can_be_of_spoils_only_its_provider,
+    a_pool_that_makes_no_sense_is_refused_in_words,
+    a_provider_that_makes_no_sense_is_refused_in_words,
+    a_claims_spec_never_changes,
 ];

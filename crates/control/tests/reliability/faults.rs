@@ -49,8 +49,6 @@ pub enum Fate {
     Passes,
     /// It never arrives, and nobody says so.
     NeverSent,
-    /// It arrives and has its effect, and is never answered.
-    NeverAnswered,
     /// It does not arrive: the connection breaks.
     Broken,
     /// It arrives and has its effect, and the connection breaks before the answer is there.
@@ -169,13 +167,9 @@ impl Service<Request<Body>> for Faulty {
             let response = match fate {
                 Fate::Passes => send.await?,
                 Fate::NeverSent => std::future::pending().await,
-                Fate::NeverAnswered => {
-                    // All of the answer, so that the effect has surely come about.
-                    let _ = send.await?.into_body().collect_bytes().await;
-                    std::future::pending().await
-                }
                 Fate::Broken => return Err("the connection is broken".into()),
                 Fate::AnswerLost => {
+                    // All of the answer, so that the effect has surely come about.
                     let _ = send.await?.into_body().collect_bytes().await;
                     return Err("the connection broke before the answer".into());
                 }

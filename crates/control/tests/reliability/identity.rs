@@ -14,12 +14,10 @@ use windlass_testkit::objects::NodeBuilder;
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::lab::{Lab, PATIENCE, reason};
-use crate::steps::{
-    all_stay, force_away, kept_pod, machine_of, recreate, release_pod, throughout,
-};
+use crate::steps::{all_stay, calm_lab, force_away, kept_pod, machine_of, recreate, release_pod, throughout};
 
 async fn lab_that_keeps_nodes(plane: Arc<ControlPlane>, name: &str) -> Lab {
-    let mut lab = Lab::new(plane, name).await;
+    let mut lab = calm_lab(plane, name).await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"disruption": {"consolidateAfter": "Never"}})).await;
     lab.start().await;
@@ -84,8 +82,7 @@ pub async fn deleting_one_of_three_claims_ends_exactly_its_machine(plane: Arc<Co
         (things(&lab).await.len() == 4).then_some(())
     })
     .await;
-    let expected: BTreeMap<_, _> =
-        before.into_iter().filter(|((_, named), _)| *named != name).collect();
+    let expected: BTreeMap<_, _> = before.into_iter().filter(|((_, named), _)| *named != name).collect();
     throughout("the siblings stay what they are", Duration::from_secs(2), async || {
         let now = things(&lab).await;
         if now == expected { Ok(()) } else { Err(format!("{now:#?}")) }
@@ -149,7 +146,7 @@ pub async fn a_node_that_claims_anothers_machine_is_neither_trusted_nor_touched(
 }
 
 pub async fn a_node_that_took_a_machines_name_is_neither_bound_nor_touched(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "name-taken").await;
+    let mut lab = calm_lab(plane, "name-taken").await;
     lab.plain_provider(&json!({"bootDelay": "3s"})).await;
     lab.pool("pool", &json!({})).await;
     lab.start().await;
@@ -168,6 +165,8 @@ pub async fn a_node_that_took_a_machines_name_is_neither_bound_nor_touched(plane
     })
     .await;
     lab.pod_api().delete("p", &DeleteParams::default().grace_period(0)).await.unwrap();
+    let claim = lab.claims().await.remove(0);
+    lab.claim_api().delete(&claim.name_any(), &DeleteParams::default()).await.unwrap();
     lab.everything_is_gone().await;
     foreign.assert_unchanged().await.unwrap();
     lab.node_api().delete(&machine.name_any(), &DeleteParams::default()).await.unwrap();
@@ -175,7 +174,7 @@ pub async fn a_node_that_took_a_machines_name_is_neither_bound_nor_touched(plane
 }
 
 pub async fn machines_and_nodes_of_others_stay_as_they_are(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "foreign").await;
+    let mut lab = calm_lab(plane, "foreign").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     lab.start().await;

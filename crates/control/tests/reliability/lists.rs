@@ -12,8 +12,8 @@ use serde_json::json;
 use windlass_providers::{Clock, Machine, Provider, ProviderError, SystemClock};
 use windlass_testkit::{ControlPlane, eventually};
 
-use crate::lab::{Lab, PATIENCE};
-use crate::steps::{all_stay, force_away, machine_of, throughout};
+use crate::lab::PATIENCE;
+use crate::steps::{all_stay, calm_lab, force_away, machine_of, throughout};
 use crate::twist::{Twist, twisted};
 
 /// Lists show a machine only when it is three seconds old.
@@ -30,7 +30,7 @@ impl Twist for Lags {
 }
 
 pub async fn a_machine_that_lists_show_late_is_kept(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "lagging").await;
+    let mut lab = calm_lab(plane, "lagging").await;
     // Lists without the machine come before and after its node is there.
     lab.plain_provider(&json!({"bootDelay": "2s"})).await;
     lab.pool("pool", &json!({})).await;
@@ -72,7 +72,7 @@ impl Twist for Blind {
 }
 
 async fn blind(plane: Arc<ControlPlane>, name: &str, get_works: bool) {
-    let mut lab = Lab::new(plane, name).await;
+    let mut lab = calm_lab(plane, name).await;
     lab.plain_provider(&json!({"bootDelay": "6s"})).await;
     lab.pool("pool", &json!({})).await;
     let twist = Arc::new(Blind { on: AtomicBool::new(true), get_works, lists: AtomicUsize::new(0) });
@@ -103,7 +103,7 @@ pub async fn an_empty_list_ends_nothing_while_single_machines_cannot_be_looked_a
 }
 
 pub async fn an_empty_list_does_not_delete_the_node_of_a_machine_without_a_claim(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "no-ghost").await;
+    let mut lab = calm_lab(plane, "no-ghost").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"disruption": {"consolidateAfter": "Never"}})).await;
     let twist = Arc::new(Blind { get_works: true, ..Blind::default() });
@@ -149,7 +149,7 @@ impl Twist for Shuffles {
 }
 
 pub async fn the_order_of_lists_and_repetitions_in_them_mean_nothing(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "shuffled").await;
+    let mut lab = calm_lab(plane, "shuffled").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"disruption": {"consolidateAfter": "Never"}})).await;
     let twist = Arc::new(Shuffles::default());

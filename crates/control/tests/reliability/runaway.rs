@@ -11,7 +11,7 @@ use windlass_testkit::{ControlPlane, eventually};
 
 use crate::faults::{Fate, Faults};
 use crate::lab::{Lab, PATIENCE, Running, instance_type};
-use crate::steps::{add_taint, all_stay, remove_taint, throughout};
+use crate::steps::{add_taint, all_stay, calm_lab, remove_taint, throughout};
 
 fn start(lab: &Lab, faults: &Faults) -> Running {
     lab.spawn(lab.settings.clone(), faults.around(lab.controller_client()), |factory| Arc::new(factory))
@@ -25,14 +25,15 @@ fn at_most(faults: &Faults, pool: &str, most: usize) -> Result<(), String> {
 
 fn claims_made(faults: &Faults, pool: &str) -> usize {
     let log = faults.log();
-    let creations = log.iter().filter(|sent| sent.method == Method::POST && sent.path.ends_with("/nodeclaims"));
+    let creations =
+        log.iter().filter(|sent| sent.method == Method::POST && sent.path.ends_with("/nodeclaims"));
     creations.filter(|sent| sent.body["spec"]["poolRef"]["name"].as_str().unwrap().ends_with(pool)).count()
 }
 
 pub async fn a_ready_node_that_does_not_take_pods_yet_is_waited_for(plane: Arc<ControlPlane>) {
     const NETWORK: &str = "example.com/network-unavailable";
     const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-    let lab = Lab::new(plane, "no-network").await;
+    let lab = calm_lab(plane, "no-network").await;
     lab.plain_provider(&json!({})).await;
     let startup = json!([{"key": NETWORK, "effect": "NoSchedule"}]);
     lab.pool("pool", &json!({"template": {"spec": {"startupTaints": startup}}})).await;
@@ -54,9 +55,13 @@ pub async fn a_ready_node_that_does_not_take_pods_yet_is_waited_for(plane: Arc<C
     lab.pods("p", 2, "1500m").await;
     let node = eventually("a ready node", PATIENCE, async || {
         let node = lab.nodes().await.pop()?;
-        let ready = node.status.as_ref()?.conditions.iter().flatten().any(|condition| {
-            condition.type_ == "Ready" && condition.status == "True"
-        });
+        let ready = node
+            .status
+            .as_ref()?
+            .conditions
+            .iter()
+            .flatten()
+            .any(|condition| condition.type_ == "Ready" && condition.status == "True");
         ready.then_some(node.name_any())
     })
     .await;
@@ -75,12 +80,11 @@ pub async fn a_ready_node_that_does_not_take_pods_yet_is_waited_for(plane: Arc<C
 pub async fn machines_that_never_join_are_tried_ever_less_often_while_others_progress(
     plane: Arc<ControlPlane>,
 ) {
-    let mut lab = Lab::new(plane, "never-joins").await;
+    let mut lab = calm_lab(plane, "never-joins").await;
     let seconds = Duration::from_secs;
     (lab.settings.registration_deadline, lab.settings.avoid_base) = (seconds(2), seconds(2));
-    let only = |kind: &str| {
-        json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [kind]}])
-    };
+    let only =
+        |kind: &str| json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [kind]}]);
     lab.plain_provider(&json!({
         "instanceTypes": [instance_type("bad", 4, "0.10", &json!({})), instance_type("good", 4, "0.20", &json!({}))],
         "faults": [{"effect": "NeverRegister", "instanceTypes": ["bad"]}],
@@ -100,18 +104,19 @@ pub async fn machines_that_never_join_are_tried_ever_less_often_while_others_pro
     lab.finish().await;
 }
 
-/// Each round is one claim per pod; the rounds are at 0, 2, 6, 14 and 30 seconds.
+/// Each of the two types is tried at 0, 2, 6, 14 and 30 seconds, each time with at most one claim per pod.
 pub async fn a_stockout_is_asked_about_ever_less_often_and_ends_by_itself(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "stockout").await;
+    let mut lab = calm_lab(plane, "stockout").await;
     lab.settings.avoid_base = Duration::from_secs(2);
     let stockout = json!([{"effect": "Error", "calls": ["Launch"], "error": "InsufficientCapacity"}]);
-    let types = json!([instance_type("one", 4, "0.10", &json!({})), instance_type("two", 4, "0.20", &json!({}))]);
+    let types =
+        json!([instance_type("one", 4, "0.10", &json!({})), instance_type("two", 4, "0.20", &json!({}))]);
     lab.plain_provider(&json!({"instanceTypes": types, "faults": stockout})).await;
     lab.pool("pool", &json!({})).await;
     let faults = Faults::default();
     let running = start(&lab, &faults);
     lab.pods("p", 2, "3").await;
-    throughout("few claims", Duration::from_secs(20), async || at_most(&faults, "pool", 8)).await;
+    throughout("few claims", Duration::from_secs(20), async || at_most(&faults, "pool", 16)).await;
     assert!(claims_made(&faults, "pool") >= 4, "it is tried again");
     lab.plain_provider(&json!({"instanceTypes": types, "faults": []})).await;
     lab.all_pods_run().await;
@@ -120,13 +125,14 @@ pub async fn a_stockout_is_asked_about_ever_less_often_and_ends_by_itself(plane:
     lab.finish().await;
 }
 
+/// Each node that takes no pods is given back before long, and the pool's limit keeps them from piling up until then; the
+/// pace at which the next is tried is that of booting and giving back.
 pub async fn a_taint_that_somebody_puts_on_every_new_node_does_not_make_claims_without_end(
     plane: Arc<ControlPlane>,
 ) {
-    let mut lab = Lab::new(plane, "tainter").await;
-    lab.settings.avoid_base = Duration::from_secs(2);
+    let lab = calm_lab(plane, "tainter").await;
     lab.plain_provider(&json!({"bootDelay": "0s"})).await;
-    lab.pool("pool", &json!({})).await;
+    lab.pool("pool", &json!({"limits": {"nodes": 3}})).await;
     let (faults, api) = (Faults::default(), lab.node_api());
     faults.decide(move |sent| {
         let opens = sent.method == Method::PATCH
@@ -140,13 +146,20 @@ pub async fn a_taint_that_somebody_puts_on_every_new_node_does_not_make_claims_w
     });
     let running = start(&lab, &faults);
     lab.create_pod(lab.pod("p", "3")).await;
-    throughout("few claims", Duration::from_secs(20), async || at_most(&faults, "pool", 6)).await;
+    throughout("few claims", Duration::from_secs(20), async || {
+        let live = lab.claims().await.len();
+        if live > 3 {
+            return Err(format!("{live} claims at once"));
+        }
+        at_most(&faults, "pool", 12)
+    })
+    .await;
     running.crash().await;
     lab.finish().await;
 }
 
 pub async fn a_node_that_is_ready_on_and_off_gets_no_replacement(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "flapping").await;
+    let mut lab = calm_lab(plane, "flapping").await;
     lab.settings.repair_after = Duration::from_secs(3);
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;

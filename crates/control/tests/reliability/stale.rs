@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use http::Method;
 use kube::ResourceExt;
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
+use windlass_testkit::objects::{NodeBuilder, UNREADY};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::faults::{Fate, Faults, Sent};
 use crate::lab::{Lab, PATIENCE, Running};
-use crate::steps::{all_stay, force_away, kept_pod, leads, release_pod, remove_taint, throughout};
+use crate::steps::{all_stay, calm_lab, force_away, kept_pod, leads, release_pod, remove_taint, throughout};
 
 fn start(lab: &Lab, faults: &Faults) -> Running {
     lab.spawn(lab.settings.clone(), faults.around(lab.controller_client()), |factory| Arc::new(factory))
@@ -21,7 +22,7 @@ fn start(lab: &Lab, faults: &Faults) -> Running {
 pub async fn pods_that_come_in_waves_get_one_claim_each_while_the_claim_watch_is_silent(
     plane: Arc<ControlPlane>,
 ) {
-    let lab = Lab::new(plane, "unseen").await;
+    let lab = calm_lab(plane, "unseen").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"limits": {"nodes": 3}})).await;
     let faults = Faults::default();
@@ -47,7 +48,7 @@ fn asks_what_is_on_a_node(sent: &Sent) -> bool {
 }
 
 pub async fn a_node_that_only_the_cache_thinks_empty_is_kept(plane: Arc<ControlPlane>) {
-    let lab = Lab::new(plane, "not-empty").await;
+    let lab = calm_lab(plane, "not-empty").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let faults = Faults::default();
@@ -70,7 +71,7 @@ pub async fn a_node_that_only_the_cache_thinks_empty_is_kept(plane: Arc<ControlP
         valve.silence("pods", true);
         let (api, tell) = (api.clone(), tell.clone());
         Fate::SentAfter(Box::pin(async move {
-            api.create(&kube::api::PostParams::default(), &late).await.unwrap();
+            api.create(&PostParams::default(), &late).await.unwrap();
             tell.store(true, Ordering::SeqCst);
         }))
     });
@@ -86,7 +87,7 @@ pub async fn a_node_that_only_the_cache_thinks_empty_is_kept(plane: Arc<ControlP
 }
 
 pub async fn claims_that_go_while_nobody_watches_leave_no_machine_behind(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "unobserved").await;
+    let mut lab = calm_lab(plane, "unobserved").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"disruption": {"consolidateAfter": "Never"}})).await;
     lab.start().await;
@@ -121,8 +122,7 @@ pub async fn a_successor_with_an_old_view_of_the_nodes_ends_none_and_drains_them
     faults.silence("nodes", true);
     let mut settings = lab.settings.clone();
     settings.identity = lab.named("2");
-    let second =
-        lab.spawn(settings, faults.around(lab.controller_client()), |factory| Arc::new(factory));
+    let second = lab.spawn(settings, faults.around(lab.controller_client()), |factory| Arc::new(factory));
     eventually("the standby is ready", PATIENCE, async || second.health.unready().is_none().then_some(()))
         .await;
     kept_pod(&lab, "kept", "3").await;
@@ -153,7 +153,7 @@ pub async fn a_successor_with_an_old_view_of_the_nodes_ends_none_and_drains_them
 
 pub async fn a_taint_that_was_just_removed_is_not_put_back(plane: Arc<ControlPlane>) {
     const AGENT: &str = "example.com/agent-not-ready";
-    let lab = Lab::new(plane, "taints").await;
+    let lab = calm_lab(plane, "taints").await;
     lab.plain_provider(&json!({})).await;
     let startup = json!({"template": {"spec": {"startupTaints": [{"key": AGENT, "effect": "NoSchedule"}]}}});
     lab.pool("pool", &startup).await;
@@ -175,4 +175,77 @@ pub async fn a_taint_that_was_just_removed_is_not_put_back(plane: Arc<ControlPla
     lab.ready_claims(1).await;
     running.crash().await;
     lab.finish().await;
+}
+
+pub async fn a_pod_made_anew_under_the_same_name_is_not_evicted_in_the_others_place(
+    plane: Arc<ControlPlane>,
+) {
+    let lab = calm_lab(plane, "other-pod").await;
+    lab.plain_provider(&json!({})).await;
+    lab.pool("pool", &json!({})).await;
+    let elsewhere = NodeBuilder::new(&lab.named("elsewhere")).build();
+    lab.node_api().create(&PostParams::default(), &elsewhere).await.unwrap();
+    let (faults, api) = (Faults::default(), lab.pod_api());
+    let new = lab.pod("p", "1").spec(|spec| {
+        spec.node_name = Some(elsewhere.name_any());
+        spec.node_selector = None;
+    });
+    let mut new = Some(new.build());
+    faults.decide(move |sent| {
+        let Some(new) = new.take_if(|_| sent.path.ends_with("/eviction")) else { return Fate::Passes };
+        let api = api.clone();
+        Fate::SentAfter(Box::pin(async move {
+            api.delete("p", &DeleteParams::default().grace_period(0)).await.unwrap();
+            api.create(&PostParams::default(), &new).await.unwrap();
+        }))
+    });
+    let running = start(&lab, &faults);
+    let old = lab.create_pod(lab.pod("p", "3")).await;
+    lab.all_pods_run().await;
+    let claim = lab.ready_claims(1).await.remove(0);
+    lab.claim_api().delete(&claim.name_any(), &DeleteParams::default()).await.unwrap();
+    lab.everything_is_gone().await;
+    let left = lab.pod_api().get("p").await.unwrap();
+    assert!(left.uid() != old.uid() && left.metadata.deletion_timestamp.is_none(), "{left:#?}");
+    running.crash().await;
+    lab.node_api().delete(&elsewhere.name_any(), &DeleteParams::default()).await.unwrap();
+    lab.finish().await;
+}
+
+pub async fn a_successor_that_last_saw_a_node_sick_looks_again_before_it_replaces_it(
+    plane: Arc<ControlPlane>,
+) {
+    let lab = Lab::new(plane, "old-sick").await;
+    lab.plain_provider(&json!({})).await;
+    lab.pool("pool", &json!({})).await;
+    let first = start(&lab, &Faults::default());
+    lab.create_pod(lab.pod("p", "3")).await;
+    lab.all_pods_run().await;
+    let claim = lab.ready_claims(1).await.remove(0);
+    let node = claim.status.unwrap().node_name.unwrap();
+    set_ready(&lab, &node, false).await;
+    let faults = Faults::default();
+    faults.silence("nodes", true);
+    let mut settings = lab.settings.clone();
+    (settings.identity, settings.repair_after) = (lab.named("2"), Duration::from_secs(2));
+    let second = lab.spawn(settings, faults.around(lab.controller_client()), |factory| Arc::new(factory));
+    eventually("the standby is ready", PATIENCE, async || second.health.unready().is_none().then_some(()))
+        .await;
+    set_ready(&lab, &node, true).await;
+    first.crash().await;
+    leads(&second).await;
+    throughout("no replacement", Duration::from_secs(6), async || all_stay(&lab, 1).await).await;
+    lab.ready_claims(1).await;
+    second.crash().await;
+    lab.finish().await;
+}
+
+/// Makes a node ready or not, and keeps KWOK from thinking otherwise.
+async fn set_ready(lab: &Lab, node: &str, ready: bool) {
+    let unready = if ready { json!(null) } else { json!("true") };
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {UNREADY: unready}}}));
+    lab.node_api().patch(node, &PatchParams::default(), &patch).await.unwrap();
+    let condition = json!([{"type": "Ready", "status": if ready { "True" } else { "False" }}]);
+    let patch = Patch::Strategic(json!({"status": {"conditions": condition}}));
+    lab.node_api().patch_status(node, &PatchParams::default(), &patch).await.unwrap();
 }

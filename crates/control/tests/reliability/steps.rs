@@ -1,17 +1,27 @@
 //! Steps that several tests take.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use windlass_api::NodeClaim;
-use windlass_testkit::eventually;
 use windlass_testkit::objects::budget;
+use windlass_testkit::{ControlPlane, eventually};
 
 use crate::lab::{Lab, PATIENCE, Running};
+
+/// A lab whose controller keeps its lease for longer than a busy machine takes to renew it, for tests that are not
+/// about that.
+pub async fn calm_lab(plane: Arc<ControlPlane>, name: &str) -> Lab {
+    let mut lab = Lab::new(plane, name).await;
+    (lab.settings.lease_duration, lab.settings.renew_deadline) =
+        (Duration::from_secs(30), Duration::from_secs(20));
+    lab
+}
 
 /// Looks again and again for so long, and fails as soon as a look fails.
 pub async fn throughout(what: &str, time: Duration, mut look: impl AsyncFnMut() -> Result<(), String>) {
@@ -107,12 +117,22 @@ pub async fn recreate(lab: &Lab, claim: &NodeClaim, finalizers: &Value) -> NodeC
 
 /// Adds a taint to a node as someone else would, and leaves the others.
 pub async fn add_taint(nodes: &Api<Node>, name: &str, key: &str) {
-    let patch = json!({"spec": {"taints": [{"key": key, "effect": "NoSchedule"}]}});
-    nodes.patch(name, &PatchParams::default(), &Patch::Strategic(patch)).await.unwrap();
+    let taint = Taint { key: key.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
+    change_taints(nodes, name, |taints| taints.push(taint.clone())).await;
 }
 
 /// Takes a taint off a node as someone else would, and leaves the others.
 pub async fn remove_taint(nodes: &Api<Node>, name: &str, key: &str) {
-    let patch = json!({"spec": {"taints": [{"key": key, "$patch": "delete"}]}});
-    nodes.patch(name, &PatchParams::default(), &Patch::Strategic(patch)).await.unwrap();
+    change_taints(nodes, name, |taints| taints.retain(|taint| taint.key != key)).await;
+}
+
+/// As often as somebody else was faster; without [`eventually`], whose closure cannot be sent to a controller's task.
+async fn change_taints(nodes: &Api<Node>, name: &str, change: impl Fn(&mut Vec<Taint>)) {
+    loop {
+        let mut node = nodes.get(name).await.unwrap();
+        change(node.spec.get_or_insert_default().taints.get_or_insert_default());
+        if nodes.replace(name, &PostParams::default(), &node).await.is_ok() {
+            return;
+        }
+    }
 }
