@@ -101,12 +101,12 @@ mod tests {
     async fn only_a_leader_writes_and_everyone_reads() {
         let served = Arc::new(AtomicU32::new(0));
         let counter = served.clone();
-        let server = tower::service_fn(move |_: Request<Body>| {
+        let api_server = tower::service_fn(move |_: Request<Body>| {
             counter.fetch_add(1, Ordering::SeqCst);
             async { Ok::<_, Infallible>(Response::new(Body::from(br#"{"metadata":{"name":"x"}}"#.to_vec()))) }
         });
         let leadership = Leadership::default();
-        let client = gated_client(Client::new(server, "default"), leadership.clone());
+        let client = gated_client(Client::new(api_server, "default"), leadership.clone());
         let maps: Api<ConfigMap> = Api::default_namespaced(client);
 
         let error = maps.create(&PostParams::default(), &ConfigMap::default()).await.unwrap_err();

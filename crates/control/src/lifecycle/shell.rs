@@ -399,11 +399,11 @@ impl Shell {
                 else {
                     return Ok(Answer::Written);
                 };
-                let path = format!("/metadata/finalizers/{place}");
+                let ours = format!("/metadata/finalizers/{place}");
                 let patch = json!([
                     {"op": "test", "path": "/metadata/uid", "value": claim.uid()},
-                    {"op": "test", "path": path, "value": labels::FINALIZER},
-                    {"op": "remove", "path": path},
+                    {"op": "test", "path": ours, "value": labels::FINALIZER},
+                    {"op": "remove", "path": ours},
                 ]);
                 let patch = serde_json::from_value(patch).map_err(kube::Error::SerdeError)?;
                 api.patch(&name, &self.patching(), &Patch::Json::<()>(patch)).await.map(Some)

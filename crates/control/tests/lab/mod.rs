@@ -21,7 +21,7 @@ use windlass_testkit::objects::{PodBuilder, namespace};
 use windlass_testkit::{ControlPlane, eventually, install_crds};
 
 /// How long a test waits for something that should happen.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A controller at work.
 pub struct Running {
@@ -96,6 +96,7 @@ impl Lab {
     }
 
     /// Starts the controller with providers of the test's making, around those that the product has.
+    #[allow(clippy::unused_async, reason = "to start is something to wait for, whatever it takes")]
     pub async fn start_with(&mut self, wrap: impl FnOnce(Factory) -> Arc<dyn ProviderFactory>) {
         self.controller = Some(self.spawn(self.settings.clone(), self.controller_client(), wrap).task);
     }
@@ -106,6 +107,7 @@ impl Lab {
     }
 
     /// Starts a controller that is the test's to look after.
+    #[allow(clippy::unused_self, reason = "the controller belongs to the lab")]
     pub fn spawn(
         &self,
         settings: Settings,
@@ -281,8 +283,13 @@ impl Lab {
     /// Waits until nothing of the test's is left: no claim, no machine, no node.
     pub async fn everything_is_gone(&self) {
         eventually("no claim, machine or node is left", PATIENCE, async || {
-            let counts = (self.claims().await.len(), self.machines().await.len(), self.nodes().await.len());
-            if counts == (0, 0, 0) { Ok(()) } else { Err(format!("(claims, machines, nodes) = {counts:?}")) }
+            let claims = self.claims().await;
+            let counts = (claims.len(), self.machines().await.len(), self.nodes().await.len());
+            if counts == (0, 0, 0) {
+                return Ok(());
+            }
+            let states: Vec<_> = claims.iter().map(|claim| reason(claim, conditions::READY)).collect();
+            Err(format!("(claims, machines, nodes) = {counts:?}; the claims are {states:?}"))
         })
         .await;
     }

@@ -80,8 +80,8 @@ pub async fn pools_and_providers_say_what_they_have_and_cost(plane: Arc<ControlP
     let claim = &claims[0];
     let shown = columns(&lab, &["get", "nodeclaims", &claim.name_any()]);
     assert_eq!(shown[0], "NAME POOL TYPE ZONE CAPACITY PRICE/H NODE READY STATE AGE");
-    let place = format!("{} first zone-a on-demand 0.10 {} True Ready", lab.named("pool"), node_of(claim));
-    assert!(shown[1].starts_with(&format!("{} {place}", claim.name_any())), "{shown:?}");
+    let row = format!("{} first zone-a on-demand 0.10 {} True Ready", lab.named("pool"), node_of(claim));
+    assert!(shown[1].starts_with(&format!("{} {row}", claim.name_any())), "{shown:?}");
     let shown = columns(&lab, &["get", "nodeproviders", &lab.named("sim")]);
     assert!(shown[1].starts_with(&format!("{} simulated True 2 2", lab.named("sim"))), "{shown:?}");
     delete_pods(&lab).await;

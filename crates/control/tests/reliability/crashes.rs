@@ -56,7 +56,7 @@ impl Trap {
                     let sprung = trap.sprung.clone();
                     Fate::AnsweredAfter(Box::pin(async move {
                         sprung.notify_one();
-                        std::future::pending().await
+                        std::future::pending::<()>().await;
                     }))
                 }
                 // Nothing happens any more once the answer is outstanding.

@@ -163,22 +163,22 @@ impl Service<Request<Body>> for Faulty {
             };
             faults.0.log.lock().unwrap().push(sent.clone());
             let fate = (*faults.0.decide.lock().unwrap())(&sent);
-            let send = client.send(Request::from_parts(parts, Body::from(body)));
+            let passing = client.send(Request::from_parts(parts, Body::from(body)));
             let response = match fate {
-                Fate::Passes => send.await?,
+                Fate::Passes => passing.await?,
                 Fate::NeverSent => std::future::pending().await,
                 Fate::Broken => return Err("the connection is broken".into()),
                 Fate::AnswerLost => {
                     // All of the answer, so that the effect has surely come about.
-                    let _ = send.await?.into_body().collect_bytes().await;
+                    let _ = passing.await?.into_body().collect_bytes().await;
                     return Err("the connection broke before the answer".into());
                 }
                 Fate::SentAfter(wait) => {
                     wait.await;
-                    send.await?
+                    passing.await?
                 }
                 Fate::AnsweredAfter(wait) => {
-                    let (parts, body) = send.await?.into_parts();
+                    let (parts, body) = passing.await?.into_parts();
                     let body = body.collect_bytes().await?;
                     wait.await;
                     Response::from_parts(parts, Body::from(body))

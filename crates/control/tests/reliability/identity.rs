@@ -184,7 +184,7 @@ pub async fn machines_and_nodes_of_others_stay_as_they_are(plane: Arc<ControlPla
     let mut foreign = Foreign::new(lab.client.clone());
     let (provider, cluster) = (lab.named("sim"), format!("lab.{}", lab.name));
     let other_cluster = (provider.clone(), format!("{cluster}x"));
-    let other_provider = (format!("{provider}x"), cluster.clone());
+    let other_provider = (format!("{provider}x"), format!("{cluster}-2"));
     for (number, (provider, cluster)) in [other_cluster, other_provider].iter().enumerate() {
         let mut copy = record(&own, provider, cluster);
         copy.metadata.name = Some(format!("{}{number}", own.name_any()));

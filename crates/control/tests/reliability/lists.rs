@@ -88,7 +88,9 @@ async fn blind(plane: Arc<ControlPlane>, name: &str, get_works: bool) {
         }
     })
     .await;
-    assert!(twist.lists.load(Ordering::SeqCst) > 4);
+    eventually("a few such lists", PATIENCE, async || (twist.lists.load(Ordering::SeqCst) > 4).then_some(()))
+        .await;
+    all_stay(&lab, 2).await.unwrap();
     lab.all_pods_run().await;
     lab.ready_claims(2).await;
     lab.finish().await;
@@ -158,8 +160,11 @@ pub async fn the_order_of_lists_and_repetitions_in_them_mean_nothing(plane: Arc<
     lab.all_pods_run().await;
     let claims = lab.ready_claims(4).await;
     let lists = twist.0.load(Ordering::SeqCst);
-    throughout("all stay", Duration::from_secs(4), async || all_stay(&lab, 4).await).await;
-    assert!(twist.0.load(Ordering::SeqCst) > lists + 2);
+    eventually("a few more sweeps", PATIENCE, async || {
+        all_stay(&lab, 4).await.unwrap();
+        (twist.0.load(Ordering::SeqCst) > lists + 3).then_some(())
+    })
+    .await;
     let victim = machine_of(&lab, &claims[2].name_any()).await;
     lab.claim_api().delete(&claims[2].name_any(), &DeleteParams::default()).await.unwrap();
     lab.ready_claims(3).await;

@@ -17,13 +17,8 @@ mod twist;
 
 use windlass_testkit::plane_tests;
 
-use change::*;
-use crashes::*;
-use identity::*;
-use lists::*;
-use rivals::*;
-use runaway::*;
-use stale::*;
+#[allow(clippy::wildcard_imports, reason = "the tests are listed below")]
+use {change::*, crashes::*, identity::*, lists::*, rivals::*, runaway::*, stale::*};
 
 plane_tests![
     a_crash_before_any_odd_effect_leaves_one_machine_per_claim,
