@@ -30,8 +30,7 @@ impl Demo {
         let program = windlass::build(false)?;
         let plane = ControlPlane::start().await.context("the control plane does not start")?;
         println!("a Kubernetes control plane runs at {}", plane.url());
-        let mut process =
-            windlass::start(&plane, &program, &[]).await?;
+        let mut process = windlass::start(&plane, &program, &[]).await?;
         let client = plane.client()?;
         let (pools, workload) = (example("pools.yaml"), example("workload.yaml"));
         kubectl(&plane, &["apply", "-f", &pools])?;

@@ -25,7 +25,6 @@ impl ApiQuantity {
             "maxProperties": 64,
             "additionalProperties": {
                 "x-kubernetes-int-or-string": true,
-                "anyOf": [{"type": "integer"}, {"type": "string"}],
                 "minimum": 0,
                 "pattern": r"^\+?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
             },
@@ -78,7 +77,6 @@ impl JsonSchema for ApiQuantity {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "x-kubernetes-int-or-string": true,
-            "anyOf": [{"type": "integer"}, {"type": "string"}],
             "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
         })
     }

@@ -33,7 +33,11 @@ fn manifests() -> Vec<(PathBuf, String)> {
     for path in files(&root.join("docs")).into_iter().chain([root.join("README.md")]) {
         let text = fs::read_to_string(&path).unwrap();
         let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
-        found.extend(blocks.filter(|block| block.starts_with("apiVersion:")).map(|block| (path.clone(), block.to_owned())));
+        found.extend(
+            blocks
+                .filter(|block| block.starts_with("apiVersion:"))
+                .map(|block| (path.clone(), block.to_owned())),
+        );
     }
     found
 }

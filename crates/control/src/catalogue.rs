@@ -203,7 +203,7 @@ impl Keeper {
             }
             Err(error) if is_not_found(&error) => {}
             Err(error) => {
-                warn!(provider = object.name_any(), %error, "the provider's status could not be written")
+                warn!(provider = object.name_any(), %error, "the provider's status could not be written");
             }
         }
     }

@@ -9,6 +9,7 @@ use kube::api::ListParams;
 use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 use windlass_api::{NodeClaim, NodePool, NodeProvider};
@@ -165,10 +166,13 @@ impl Controller {
     }
 
     async fn work_until(self, shutdown: impl Future<Output = ()> + Send) {
-        let mut elector = self.elector();
         {
-            let background =
-                async { tokio::join!(self.watch_everything(), self.event_writer.run(), elector.run()) };
+            // A task of its own, so that it goes on while another thread plans. It ends with the set.
+            let (mut elector, mut electing) = (self.elector(), JoinSet::new());
+            electing.spawn(async move { elector.run().await });
+            let background = async {
+                tokio::join!(self.watch_everything(), self.event_writer.run(), electing.join_next())
+            };
             let overdue = async {
                 shutdown.await;
                 info!("shutting down");
@@ -185,7 +189,7 @@ impl Controller {
         if timeout(self.settings.renew_deadline / 2, self.leadership.writes_ended()).await.is_err() {
             warn!("the API server has not answered the last writes");
         }
-        elector.release().await;
+        self.elector().release().await;
     }
 
     fn elector(&self) -> Elector {

@@ -8,17 +8,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tracing::debug;
 use windlass_api::labels::FIELD_MANAGER;
 use windlass_providers::Clock;
 
 use crate::Metrics;
+use crate::kubernetes::is_refusal;
 
 /// How much there is to say at once before the rest is dropped: events are for people, and must never hold up the work.
 const BACKLOG: usize = 1000;
 /// The same thing is not said again within this time.
 const REPEAT_AFTER: Duration = Duration::from_secs(5 * 60);
+
+/// How often an event is tried to be written, and how long apart.
+const TRIES: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Something to tell a person about an object.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,8 +96,16 @@ impl EventWriter {
             let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
             let parameters =
                 PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-            if let Err(error) = api.create(&parameters, &self.event(note, namespace)).await {
-                debug!(%error, "an event could not be written");
+            let event = self.event(note, namespace);
+            for _ in 0..TRIES {
+                match api.create(&parameters, &event).await {
+                    // A moment without the lease or without an answer must not cost an event that is not said again.
+                    Err(error) if !is_refusal(&error) => {
+                        debug!(%error, "an event could not be written");
+                        sleep(PAUSE).await;
+                    }
+                    _ => break,
+                }
             }
         }
     }

@@ -121,7 +121,9 @@ fn build(module: &Path, version: &str, binary: &Path) -> Result<(), PlaneUnavail
     }
     let unfinished = binary.with_extension("unfinished");
     let (flags, target) = (linker_flags(version), unfinished.display().to_string());
-    if let Err(output) = go(&["build", "-trimpath", "-buildvcs=false", "-ldflags", &flags, "-o", &target, "."])? {
+    if let Err(output) =
+        go(&["build", "-trimpath", "-buildvcs=false", "-ldflags", &flags, "-o", &target, "."])?
+    {
         return Err(PlaneUnavailable::BuildFailed { module: module.to_owned(), output });
     }
     fs::rename(&unfinished, binary).map_err(PlaneUnavailable::files("move into place", binary))

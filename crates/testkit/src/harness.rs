@@ -104,7 +104,9 @@ fn run_one(plane: &SharedPlane, test: PlaneTest) -> Result<Completion, Failed> {
             runtime.block_on(test(Arc::clone(plane)))?;
             Ok(Completion::Completed)
         }
-        Err(PlaneError::Unavailable(why)) if why.excuses() => Ok(Completion::ignored_with("no test control plane")),
+        Err(PlaneError::Unavailable(why)) if why.excuses() => {
+            Ok(Completion::ignored_with("no test control plane"))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -17,8 +17,8 @@ use windlass_testkit::{ControlPlane, install_crds};
 
 use crate::windlass::Windlass;
 
-/// How long a test waits for something that should happen.
-pub const PATIENCE: Duration = Duration::from_secs(90);
+/// How long a test waits for something that should happen; long enough for a machine that is busy with other things.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A control plane takes 700 MB, and two of them keep two cores busy.
 static OWN_PLANES: Semaphore = Semaphore::const_new(2);

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use windlass_api::{NodePool, NodePoolStatus, RequirementOperator};
+use windlass_api::{LimitedDuration, NodePool, NodePoolStatus, RequirementOperator};
 use windlass_core::model::{Operator, Pool, Requirement, Requirements, Resources};
 use windlass_core::{Quantity, Text};
 
@@ -42,7 +42,7 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
                 error = Some(format!("spec.limits.{name} is negative: write 0 or more"));
             }
             Ok(amount) if name == "nodes" => {
-                max_nodes = Some(u32::try_from(amount.units()).unwrap_or(u32::MAX))
+                max_nodes = Some(u32::try_from(amount.units()).unwrap_or(u32::MAX));
             }
             Ok(amount) => {
                 limits.set(name, if name == Resources::CPU { amount.milli() } else { amount.units() });
@@ -63,10 +63,7 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             annotations: labels(&template.metadata.annotations),
             taints: taints(&template.spec.taints),
             startup_taints: taints(&template.spec.startup_taints),
-            termination_grace_period: template
-                .spec
-                .termination_grace_period
-                .and_then(|period| period.limit()),
+            termination_grace_period: template.spec.termination_grace_period.and_then(LimitedDuration::limit),
             limits,
             max_nodes,
             min_nodes: u32::try_from(spec.min_nodes).unwrap_or(0),

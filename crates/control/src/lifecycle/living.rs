@@ -39,7 +39,7 @@ fn get_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, tim
     if let Some(adopt) = &claim.spec.adopt {
         match &seen.answer {
             Some(Answer::Got(Ok(machine))) if *machine.tag.claim_uid == *adopt.claim_uid => {
-                draft.has_machine(machine)
+                draft.has_machine(machine);
             }
             Some(Answer::Got(Ok(_) | Err(ProviderError::NotFound { .. }))) => {
                 let message = format!("there is no machine {} tagged {}", adopt.provider_id, adopt.claim_uid);
@@ -52,7 +52,7 @@ fn get_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, tim
     }
     match &seen.answer {
         Some(Answer::Launched(Ok(machine))) if machine.tag.claim_uid == machine_uid(claim) => {
-            draft.has_machine(machine)
+            draft.has_machine(machine);
         }
         Some(Answer::Launched(Ok(machine))) => {
             let message = format!(
@@ -196,7 +196,7 @@ fn wait_for_node(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
     }
     let message = format!(
         "{} did not become a node within {}s; it is given back",
-        draft.status.provider_id.as_deref().unwrap_or_else(|| claim.spec.provider_ref.name.as_str()),
+        draft.status.provider_id.as_deref().unwrap_or(claim.spec.provider_ref.name.as_str()),
         times.registration_deadline.as_secs()
     );
     draft.give_up(conditions::REGISTERED, "RegistrationTimeout", &message);

@@ -6,10 +6,12 @@
 
 mod draft;
 mod drain;
+mod effects;
 mod leaving;
 mod living;
 mod memory;
 mod node;
+mod node_effects;
 mod shell;
 mod step;
 #[cfg(test)]
@@ -17,6 +19,6 @@ mod tests;
 
 pub use drain::{Blocked, DrainProgress};
 pub use memory::{Absence, Memory};
+pub(crate) use node_effects::delete_node;
 pub use shell::Shell;
-pub(crate) use shell::delete_node;
 pub use step::{Answer, Effect, Observation, Step, Times, step};

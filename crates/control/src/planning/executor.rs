@@ -116,7 +116,7 @@ impl Executor {
                 });
             }
             Ok(false) => {
-                info!(claim = %removal.claim, "the claim is not deleted: a pod has come to its node")
+                info!(claim = %removal.claim, "the claim is not deleted: a pod has come to its node");
             }
             Err(error) if is_not_found(&error) || is_conflict(&error) => {
                 info!(claim = %removal.claim, "the claim has changed since the plan and is not deleted");

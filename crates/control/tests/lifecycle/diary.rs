@@ -15,7 +15,8 @@ use tokio::task::JoinSet;
 use windlass_api::{NodeClaim, labels};
 use windlass_testkit::eventually;
 
-use crate::lab::{Lab, PATIENCE};
+use crate::hands::PATIENCE;
+use crate::lab::Lab;
 
 /// What is written down about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@ use windlass_testkit::objects::LINGER;
 
 use crate::diary::{Diary, Kind};
 use crate::hands::{
-    app_runs, at_work_for, brief, budgets, claim_says, delete_claim, deploy, deploy_pods, node_of, now,
-    protect, told,
+    app_runs, at_work_for, brief, budgets, claim_says, delete_claim, deploy, deploy_pods, new_lab, node_of,
+    now, protect, told,
 };
 use crate::lab::Lab;
 
 async fn lab_with(plane: Arc<ControlPlane>, name: &str, template_spec: serde_json::Value) -> (Lab, Diary) {
-    let mut lab = Lab::new(plane, name).await;
+    let mut lab = new_lab(plane, name).await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"template": {"spec": template_spec}})).await;
     let diary = Diary::of(&lab).await;

@@ -1,5 +1,6 @@
 //! What users and operators do, and what they look at.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,14 +14,26 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use windlass_api::{NodeClaim, conditions};
 use windlass_providers::{Clock, SystemClock};
-use windlass_testkit::eventually;
 use windlass_testkit::objects::{PodBuilder, budget, deployment};
+use windlass_testkit::{ControlPlane, eventually};
 
-use crate::lab::{Lab, PATIENCE, instance_type};
+use crate::lab::{Lab, instance_type};
+
+/// How long a test waits for something that should happen. Kubernetes itself takes up to a minute to remove the pods of a
+/// node that is gone.
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Two instance types of the same size, `first` the cheaper of them.
 pub fn two_types() -> Value {
     json!([instance_type("first", 4, "0.10", &json!({})), instance_type("second", 4, "0.12", &json!({}))])
+}
+
+/// A lab whose controller need not fear for its lease when the machine that runs the tests is slow.
+pub async fn new_lab(plane: Arc<ControlPlane>, name: &str) -> Lab {
+    let mut lab = Lab::new(plane, name).await;
+    (lab.settings.lease_duration, lab.settings.renew_deadline) =
+        (Duration::from_secs(10), Duration::from_secs(8));
+    lab
 }
 
 pub fn now() -> Timestamp {

@@ -8,11 +8,11 @@ use windlass_api::{conditions, labels};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Entry, Kind};
-use crate::hands::{claim_says, only_claim, told, two_types};
-use crate::lab::{Lab, PATIENCE};
+use crate::hands::{claim_says, new_lab, only_claim, told, two_types};
+use crate::lab::PATIENCE;
 
 pub async fn pending_pods_get_a_machine_and_an_empty_node_is_given_back(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "basic").await;
+    let mut lab = new_lab(plane, "basic").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     lab.start().await;
@@ -25,7 +25,7 @@ pub async fn pending_pods_get_a_machine_and_an_empty_node_is_given_back(plane: A
 }
 
 pub async fn a_claim_and_its_launch_are_written_down_before_there_is_a_machine(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "first").await;
+    let mut lab = new_lab(plane, "first").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
@@ -50,7 +50,7 @@ pub async fn a_claim_and_its_launch_are_written_down_before_there_is_a_machine(p
 }
 
 pub async fn a_booting_machine_is_waited_for(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "boots").await;
+    let mut lab = new_lab(plane, "boots").await;
     lab.plain_provider(&json!({"bootDelay": "6s"})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
@@ -68,7 +68,7 @@ pub async fn a_booting_machine_is_waited_for(plane: Arc<ControlPlane>) {
 pub async fn a_machine_that_never_joins_is_given_back_and_another_offering_is_tried(
     plane: Arc<ControlPlane>,
 ) {
-    let mut lab = Lab::new(plane, "lame").await;
+    let mut lab = new_lab(plane, "lame").await;
     lab.settings.registration_deadline = Duration::from_secs(4);
     let faults = json!([{"effect": "NeverRegister", "instanceTypes": ["first"]}]);
     lab.plain_provider(&json!({"instanceTypes": two_types(), "faults": faults})).await;
@@ -91,7 +91,7 @@ pub async fn a_machine_that_never_joins_is_given_back_and_another_offering_is_tr
 
 /// Launches of the cheaper type answer with this error, which says that asking again will not help.
 async fn falls_to_the_next(plane: Arc<ControlPlane>, name: &str, error: &str) {
-    let mut lab = Lab::new(plane, name).await;
+    let mut lab = new_lab(plane, name).await;
     let faults =
         json!([{"effect": "Error", "calls": ["Launch"], "error": error, "instanceTypes": ["first"]}]);
     lab.plain_provider(&json!({"instanceTypes": two_types(), "faults": faults})).await;
@@ -124,7 +124,7 @@ pub async fn an_offering_beyond_the_quota_gives_way_to_the_next(plane: Arc<Contr
 }
 
 pub async fn a_launch_that_makes_no_sense_is_given_up(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "nonsense").await;
+    let mut lab = new_lab(plane, "nonsense").await;
     let fault = json!({"effect": "Error", "calls": ["Launch"], "error": "InvalidConfiguration"});
     lab.plain_provider(&json!({"faults": [fault]})).await;
     lab.pool("pool", &json!({})).await;
@@ -143,7 +143,7 @@ pub async fn a_launch_that_makes_no_sense_is_given_up(plane: Arc<ControlPlane>) 
 
 /// Launches answer with this error, which may pass, until they do not.
 async fn tried_again(plane: Arc<ControlPlane>, name: &str, error: &str) {
-    let mut lab = Lab::new(plane, name).await;
+    let mut lab = new_lab(plane, name).await;
     let fault = json!({"effect": "Error", "calls": ["Launch"], "error": error});
     lab.plain_provider(&json!({"faults": [fault]})).await;
     lab.pool("pool", &json!({})).await;
@@ -174,7 +174,7 @@ pub async fn a_launch_without_permission_says_so_and_is_tried_again(plane: Arc<C
 }
 
 pub async fn a_launch_whose_answer_was_lost_makes_no_second_machine(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "lostanswer").await;
+    let mut lab = new_lab(plane, "lostanswer").await;
     let fault = json!({"effect": "ErrorAfterEffect", "calls": ["Launch"], "error": "Transient"});
     lab.plain_provider(&json!({"faults": [fault]})).await;
     lab.pool("pool", &json!({})).await;
@@ -192,7 +192,7 @@ pub async fn a_launch_whose_answer_was_lost_makes_no_second_machine(plane: Arc<C
 }
 
 pub async fn a_claim_without_a_machine_after_the_deadline_is_given_up_and_replaced(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "late").await;
+    let mut lab = new_lab(plane, "late").await;
     lab.settings.launch_deadline = Duration::from_secs(3);
     let fault = json!({"effect": "Error", "calls": ["Launch"], "error": "Transient"});
     lab.plain_provider(&json!({"faults": [fault]})).await;

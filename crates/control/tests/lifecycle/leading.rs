@@ -9,12 +9,12 @@ use windlass_control::Settings;
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Kind};
-use crate::hands::{events, leads, lease_api, lease_name, now, told};
-use crate::lab::{Lab, PATIENCE};
+use crate::hands::{events, leads, lease_api, lease_name, new_lab, now, told};
+use crate::lab::PATIENCE;
 
 pub async fn of_two_controllers_one_acts_and_the_other_takes_over_when_it_crashes(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "rivals").await;
-    lab.plain_provider(&json!({"bootDelay": "4s"})).await;
+    let mut lab = new_lab(plane, "rivals").await;
+    lab.plain_provider(&json!({"bootDelay": "12s"})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
     lab.start().await;
@@ -53,7 +53,7 @@ pub async fn of_two_controllers_one_acts_and_the_other_takes_over_when_it_crashe
 pub async fn a_leader_that_loses_the_lease_and_gets_it_back_goes_on_with_what_it_was_at(
     plane: Arc<ControlPlane>,
 ) {
-    let mut lab = Lab::new(plane, "regains").await;
+    let mut lab = new_lab(plane, "regains").await;
     // The leader waits for the answer to its launch while it loses the lease.
     let slow = json!({"effect": "SlowAnswer", "calls": ["Launch"], "after": "8s"});
     lab.plain_provider(&json!({"faults": [slow]})).await;
@@ -81,8 +81,8 @@ fn jiff_micro() -> serde_json::Value {
 }
 
 pub async fn controllers_of_different_scopes_leave_each_other_alone(plane: Arc<ControlPlane>) {
-    let mut one = Lab::new(plane.clone(), "scopeone").await;
-    let mut two = Lab::new(plane, "scopetwo").await;
+    let mut one = new_lab(plane.clone(), "scopeone").await;
+    let mut two = new_lab(plane, "scopetwo").await;
     for lab in [&mut one, &mut two] {
         lab.plain_provider(&json!({})).await;
         lab.pool("pool", &json!({})).await;

@@ -9,11 +9,11 @@ use windlass_api::{conditions, labels};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Entry, Kind};
-use crate::hands::{app_runs, delete_claim, deploy, node_of, told};
+use crate::hands::{app_runs, delete_claim, deploy, new_lab, node_of, told};
 use crate::lab::{Lab, PATIENCE};
 
 async fn running(plane: Arc<ControlPlane>, name: &str) -> (Lab, Diary) {
-    let mut lab = Lab::new(plane, name).await;
+    let mut lab = new_lab(plane, name).await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
@@ -94,7 +94,7 @@ pub async fn a_node_stripped_of_our_finalizer_and_deleted_still_returns_its_mach
 }
 
 pub async fn a_deleted_pool_returns_all_its_nodes(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "delpool").await;
+    let mut lab = new_lab(plane, "delpool").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
@@ -143,7 +143,7 @@ pub async fn a_pool_that_waits_for_its_nodes_to_go_gets_no_new_ones(plane: Arc<C
 }
 
 pub async fn a_claim_deleted_while_its_machine_boots_leaves_nothing_behind(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "aborted").await;
+    let mut lab = new_lab(plane, "aborted").await;
     lab.plain_provider(&json!({"bootDelay": "30s"})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;

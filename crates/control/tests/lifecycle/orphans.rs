@@ -13,11 +13,11 @@ use windlass_testkit::objects::NodeBuilder;
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Kind};
-use crate::hands::{app_runs, at_work_for, delete_pods, deploy, disown, node_of};
+use crate::hands::{app_runs, at_work_for, delete_pods, deploy, disown, new_lab, node_of};
 use crate::lab::{Lab, PATIENCE};
 
 async fn lab_of_one(plane: Arc<ControlPlane>, name: &str, after: &str) -> Lab {
-    let mut lab = Lab::new(plane, name).await;
+    let mut lab = new_lab(plane, name).await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"disruption": {"consolidateAfter": after}})).await;
     lab.start().await;
@@ -95,7 +95,7 @@ fn ghost(lab: &Lab, name: &str) -> NodeBuilder {
 }
 
 pub async fn a_node_with_neither_claim_nor_machine_is_deleted_after_two_answers(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "ghost").await;
+    let mut lab = new_lab(plane, "ghost").await;
     lab.settings.absence_interval = Duration::from_secs(4);
     let fault = json!({"effect": "Error", "calls": ["List"], "error": "Unauthorized"});
     lab.plain_provider(&json!({"faults": [fault]})).await;
@@ -120,7 +120,7 @@ pub async fn a_node_with_neither_claim_nor_machine_is_deleted_after_two_answers(
 }
 
 pub async fn a_node_without_our_finalizer_is_never_taken_for_ours(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "stranger").await;
+    let mut lab = new_lab(plane, "stranger").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let marked = lab.node_api().create(&PostParams::default(), &ghost(&lab, "marked").build()).await.unwrap();

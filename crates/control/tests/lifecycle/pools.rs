@@ -10,11 +10,11 @@ use windlass_api::{conditions, labels};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Kind};
-use crate::hands::{at_work_for, claim_says, delete_claim, node_of, only_claim, told, two_types};
-use crate::lab::{Lab, PATIENCE, is};
+use crate::hands::{at_work_for, claim_says, delete_claim, new_lab, node_of, only_claim, told, two_types};
+use crate::lab::{PATIENCE, is};
 
 pub async fn a_pools_minimum_is_kept_restored_and_raised(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "minimum").await;
+    let mut lab = new_lab(plane, "minimum").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"minNodes": 1})).await;
     lab.start().await;
@@ -38,7 +38,7 @@ pub async fn a_pools_minimum_is_kept_restored_and_raised(plane: Arc<ControlPlane
 
 /// Five pods of three cores wait for machines of four, of which the limit allows two.
 async fn limited(plane: Arc<ControlPlane>, name: &str, resource: &str, two: &str) {
-    let mut lab = Lab::new(plane, name).await;
+    let mut lab = new_lab(plane, name).await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"limits": {resource: two}})).await;
     let diary = Diary::of(&lab).await;
@@ -75,7 +75,7 @@ pub async fn a_limit_on_cpu_is_never_exceeded(plane: Arc<ControlPlane>) {
 }
 
 pub async fn the_pool_with_the_higher_weight_serves_first(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "weight").await;
+    let mut lab = new_lab(plane, "weight").await;
     lab.plain_provider(&json!({"instanceTypes": two_types()})).await;
     let only = |kind: &str| json!([{"key": labels::INSTANCE_TYPE, "operator": "In", "values": [kind]}]);
     lab.pool("cheap", &json!({"template": {"spec": {"requirements": only("first")}}})).await;
@@ -97,7 +97,7 @@ pub async fn the_pool_with_the_higher_weight_serves_first(plane: Arc<ControlPlan
 }
 
 pub async fn a_node_is_not_initialized_before_its_startup_taints_are_gone(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "startup").await;
+    let mut lab = new_lab(plane, "startup").await;
     lab.plain_provider(&json!({})).await;
     let taint = json!({"key": "cni.example/starting", "effect": "NoSchedule"});
     lab.pool("pool", &json!({"template": {"spec": {"startupTaints": [taint]}}})).await;
@@ -122,7 +122,7 @@ pub async fn a_node_is_not_initialized_before_its_startup_taints_are_gone(plane:
 }
 
 pub async fn a_pools_template_is_on_its_nodes(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "template").await;
+    let mut lab = new_lab(plane, "template").await;
     lab.plain_provider(&json!({})).await;
     lab.pool(
         "pool",

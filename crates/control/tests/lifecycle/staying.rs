@@ -13,7 +13,8 @@ use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Kind};
 use crate::hands::{
-    app_runs, at_work_for, delete_claim, deploy, leads, node_of, only_claim, protect, told, two_types,
+    app_runs, at_work_for, delete_claim, deploy, leads, new_lab, node_of, only_claim, protect, told,
+    two_types,
 };
 use crate::lab::{Lab, PATIENCE};
 
@@ -24,7 +25,7 @@ fn our_part(node: &Node) -> Value {
 }
 
 pub async fn a_healthy_node_is_left_alone(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "healthy").await;
+    let mut lab = new_lab(plane, "healthy").await;
     lab.settings.watch_timeout = Duration::from_secs(2);
     lab.settings.plan_interval = Duration::from_secs(1);
     lab.plain_provider(&json!({})).await;
@@ -55,18 +56,24 @@ pub async fn a_healthy_node_is_left_alone(plane: Arc<ControlPlane>) {
     lab.finish().await;
 }
 
+/// Takes the faults away once there is a machine. What becomes of one is decided at its launch, so they befall the first
+/// and none that is launched in its place.
+async fn only_the_first(lab: &Lab, diary: &Diary, without_faults: &Value) {
+    diary.first("the machine", |entry| entry.kind == Kind::Machine && entry.added).await;
+    lab.plain_provider(without_faults).await;
+}
+
 pub async fn a_sick_node_is_replaced_before_it_is_drained(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "sick").await;
+    let mut lab = new_lab(plane, "sick").await;
     lab.settings.repair_after = Duration::from_secs(2);
-    lab.plain_provider(&json!({"faults": [{"effect": "NotReady", "after": "4s"}]})).await;
+    lab.plain_provider(&json!({"faults": [{"effect": "NotReady", "after": "12s"}]})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
     lab.start().await;
     deploy(&lab, "web", 2, "1").await;
+    only_the_first(&lab, &diary, &json!({})).await;
     app_runs(&lab, "web", 2).await;
     let victim = only_claim(&lab).await;
-    // What becomes of a machine is decided at its launch: the first falls ill, its replacement does not.
-    lab.plain_provider(&json!({})).await;
     let name = victim.name_any();
     told(&lab, "NodeClaim", &name, "Sick", &["has not been ready for 2s", "it is replaced"]).await;
     let replacement = diary
@@ -103,15 +110,15 @@ async fn made_up_for(lab: &Lab, diary: &Diary, lost: &NodeClaim) {
 }
 
 pub async fn a_machine_that_vanishes_is_made_up_for_and_its_pods_run_again(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "vanish").await;
-    lab.plain_provider(&json!({"faults": [{"effect": "Vanish", "after": "5s"}]})).await;
+    let mut lab = new_lab(plane, "vanish").await;
+    lab.plain_provider(&json!({"faults": [{"effect": "Vanish", "after": "12s"}]})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
     lab.start().await;
     deploy(&lab, "web", 2, "1").await;
+    only_the_first(&lab, &diary, &json!({})).await;
     let before = app_runs(&lab, "web", 2).await;
     let first = lab.ready_claims(1).await.remove(0);
-    lab.plain_provider(&json!({})).await;
     diary.gone(Kind::Claim, &first.name_any()).await;
     // Kubernetes itself removes pods from a node that is gone, which takes it the better part of a minute.
     for pod in before {
@@ -123,7 +130,7 @@ pub async fn a_machine_that_vanishes_is_made_up_for_and_its_pods_run_again(plane
 }
 
 pub async fn a_machine_that_someone_deletes_is_made_up_for(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "stolen").await;
+    let mut lab = new_lab(plane, "stolen").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({"minNodes": 1})).await;
     let diary = Diary::of(&lab).await;
@@ -137,15 +144,15 @@ pub async fn a_machine_that_someone_deletes_is_made_up_for(plane: Arc<ControlPla
 pub async fn a_machine_lost_during_its_drain_does_not_wait_for_pods_that_no_longer_run(
     plane: Arc<ControlPlane>,
 ) {
-    let mut lab = Lab::new(plane, "lostdrain").await;
-    lab.plain_provider(&json!({"faults": [{"effect": "Vanish", "after": "12s"}]})).await;
+    let mut lab = new_lab(plane, "lostdrain").await;
+    lab.plain_provider(&json!({"faults": [{"effect": "Vanish", "after": "25s"}]})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
     lab.start().await;
     deploy(&lab, "web", 1, "1").await;
+    only_the_first(&lab, &diary, &json!({})).await;
     app_runs(&lab, "web", 1).await;
     protect(&lab, "web", 1).await;
-    lab.plain_provider(&json!({})).await;
     let claim = lab.ready_claims(1).await.remove(0);
     // The budget no longer protects anything once the machine is gone by itself, which the watcher does not see.
     let node = ObjectName::new(Watched::Node, node_of(&claim));
@@ -162,17 +169,17 @@ pub async fn a_machine_lost_during_its_drain_does_not_wait_for_pods_that_no_long
 pub async fn a_node_that_falls_ill_and_cannot_be_replaced_waits_for_what_can_be_had(
     plane: Arc<ControlPlane>,
 ) {
-    let mut lab = Lab::new(plane, "illlimit").await;
+    let mut lab = new_lab(plane, "illlimit").await;
     lab.settings.repair_after = Duration::from_secs(1);
-    let faults = json!([{"effect": "NotReady", "after": "4s"}]);
+    let faults = json!([{"effect": "NotReady", "after": "12s"}]);
     lab.plain_provider(&json!({"instanceTypes": two_types(), "faults": faults})).await;
     lab.pool("pool", &json!({"limits": {"nodes": 1}})).await;
     let diary = Diary::of(&lab).await;
     lab.start().await;
     deploy(&lab, "web", 1, "1").await;
+    only_the_first(&lab, &diary, &json!({"instanceTypes": two_types()})).await;
     app_runs(&lab, "web", 1).await;
     let victim = only_claim(&lab).await.name_any();
-    lab.plain_provider(&json!({"instanceTypes": two_types()})).await;
     // The limit leaves no room for a replacement beside it, and a dead node serves nobody.
     diary.gone(Kind::Claim, &victim).await;
     app_runs(&lab, "web", 1).await;

@@ -7,11 +7,11 @@ use serde_json::json;
 use windlass_api::conditions;
 use windlass_testkit::{ControlPlane, eventually};
 
-use crate::hands::{delete_pods, events, node_of, told, two_types};
+use crate::hands::{delete_pods, events, new_lab, node_of, told, two_types};
 use crate::lab::{Lab, PATIENCE};
 
 pub async fn events_say_what_was_decided_about_pods_pools_and_claims(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "events").await;
+    let mut lab = new_lab(plane, "events").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     lab.start().await;
@@ -45,7 +45,7 @@ pub async fn events_say_what_was_decided_about_pods_pools_and_claims(plane: Arc<
 }
 
 pub async fn pools_and_providers_say_what_they_have_and_cost(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "status").await;
+    let mut lab = new_lab(plane, "status").await;
     lab.plain_provider(&json!({"instanceTypes": two_types()})).await;
     lab.pool("pool", &json!({})).await;
     lab.start().await;

@@ -9,7 +9,7 @@ use windlass_api::{conditions, labels};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Kind};
-use crate::hands::{app_runs, claim_says, delete_claim, deploy, pool_says, told};
+use crate::hands::{app_runs, claim_says, delete_claim, deploy, new_lab, pool_says, told};
 use crate::lab::{Lab, PATIENCE, instance_type};
 
 /// Waits for a provider's conditions: reachable, authenticated, ready; answers with what `Ready` says.
@@ -26,7 +26,7 @@ async fn provider_is(lab: &Lab, wanted: [&str; 3]) -> String {
 }
 
 pub async fn a_pool_of_an_unknown_provider_says_so_and_others_go_on(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "unknown").await;
+    let mut lab = new_lab(plane, "unknown").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("good", &json!({})).await;
     lab.pool("bad", &json!({"weight": 50, "minNodes": 1, "providerRef": {"name": "nowhere"}})).await;
@@ -42,7 +42,7 @@ pub async fn a_pool_of_an_unknown_provider_says_so_and_others_go_on(plane: Arc<C
 }
 
 pub async fn wrong_credentials_are_said_and_recovered_from(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "creds").await;
+    let mut lab = new_lab(plane, "creds").await;
     lab.plain_provider(&json!({"faults": [{"effect": "Error", "error": "Unauthorized"}]})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
@@ -62,7 +62,7 @@ pub async fn wrong_credentials_are_said_and_recovered_from(plane: Arc<ControlPla
 }
 
 pub async fn a_provider_that_fails_later_keeps_what_it_has(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "outage").await;
+    let mut lab = new_lab(plane, "outage").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
@@ -85,7 +85,7 @@ pub async fn a_provider_that_fails_later_keeps_what_it_has(plane: Arc<ControlPla
 }
 
 pub async fn a_provider_deleted_under_its_machines_is_waited_for(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "delprov").await;
+    let mut lab = new_lab(plane, "delprov").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let diary = Diary::of(&lab).await;
@@ -106,7 +106,7 @@ pub async fn a_provider_deleted_under_its_machines_is_waited_for(plane: Arc<Cont
 }
 
 pub async fn an_instance_type_that_no_machine_can_be_of_spoils_only_its_provider(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "twins").await;
+    let mut lab = new_lab(plane, "twins").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let twin = instance_type("twin", 4, "0.1", &json!({}));

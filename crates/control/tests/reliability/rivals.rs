@@ -15,7 +15,7 @@ use windlass_testkit::{ControlPlane, eventually};
 
 use crate::faults::{Fate, Faults, Sent};
 use crate::lab::{Lab, PATIENCE, Running};
-use crate::steps::{calm_lab, leads, recreate, throughout};
+use crate::steps::{calm_lab, lab_for_two, leads, recreate, throughout};
 
 fn start(lab: &Lab, faults: &Faults) -> Running {
     lab.spawn(lab.settings.clone(), faults.around(lab.controller_client()), |factory| Arc::new(factory))
@@ -130,7 +130,7 @@ fn wrong_with(sent: &Sent) -> Option<&'static str> {
 }
 
 pub async fn a_controller_whose_connections_all_died_is_back_within_a_minute(plane: Arc<ControlPlane>) {
-    let mut lab = Lab::new(plane, "wedged").await;
+    let mut lab = lab_for_two(plane, "wedged").await;
     lab.settings.watch_timeout = Duration::from_secs(5);
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
@@ -157,7 +157,7 @@ fn writes(faults: &Faults) -> usize {
 pub async fn a_leader_that_cannot_renew_its_lease_stops_before_its_successor_starts(
     plane: Arc<ControlPlane>,
 ) {
-    let lab = Lab::new(plane, "two").await;
+    let lab = lab_for_two(plane, "two").await;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &json!({})).await;
     let (faults, cut, answer) =

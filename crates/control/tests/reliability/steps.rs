@@ -23,6 +23,14 @@ pub async fn calm_lab(plane: Arc<ControlPlane>, name: &str) -> Lab {
     lab
 }
 
+/// A lab with a second controller waiting, whose lease runs out within seconds but not on a busy machine.
+pub async fn lab_for_two(plane: Arc<ControlPlane>, name: &str) -> Lab {
+    let mut lab = Lab::new(plane, name).await;
+    (lab.settings.lease_duration, lab.settings.renew_deadline) =
+        (Duration::from_secs(8), Duration::from_secs(6));
+    lab
+}
+
 /// Looks again and again for so long, and fails as soon as a look fails.
 pub async fn throughout(what: &str, time: Duration, mut look: impl AsyncFnMut() -> Result<(), String>) {
     let end = Instant::now() + time;

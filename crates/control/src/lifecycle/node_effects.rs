@@ -1,0 +1,173 @@
+//! Carrying out effects on a claim's node.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Node as ApiNode;
+use k8s_openapi::api::storage::v1::VolumeAttachment;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::{Api, ResourceExt};
+use serde_json::json;
+use windlass_api::{NodeClaim, labels};
+use windlass_core::model::{Node, Taint};
+
+use super::drain::Drain;
+use super::node::{cordoned_taints, opened_taints, wanted_labels};
+use super::{Answer, Effect, Shell};
+use crate::adapt;
+use crate::kubernetes::{is_conflict, is_not_found};
+
+impl Shell {
+    pub(super) async fn change_node(
+        &self,
+        claim: &NodeClaim,
+        node: &Node,
+        effect: &Effect,
+    ) -> Result<Answer, kube::Error> {
+        let api: Api<ApiNode> = Api::all(self.client.clone());
+        match effect {
+            Effect::Drain { deadline } => {
+                let drain = Drain {
+                    client: &self.client,
+                    node: &node.name,
+                    node_is_ready: node.is_ready(),
+                    deadline: *deadline,
+                    stuck_pod_grace: self.settings.stuck_pod_grace,
+                    now: self.clock.now(),
+                };
+                return Ok(Answer::Drained(drain.round().await?));
+            }
+            Effect::ListVolumes => return Ok(Answer::Volumes(self.volumes_on(&node.name).await?)),
+            _ => {}
+        }
+        let written = match effect {
+            Effect::MarkNode => {
+                let labels_wanted: BTreeMap<&str, &str> = wanted_labels(claim).collect();
+                let uid = claim.uid().unwrap_or_default();
+                let mut annotations: BTreeMap<&str, &str> = claim
+                    .spec
+                    .annotations
+                    .iter()
+                    .map(|(key, value)| (key.as_str(), value.as_str()))
+                    .collect();
+                annotations.insert(labels::CLAIM_UID, &uid);
+                annotations.insert(labels::PROVIDER, &claim.spec.provider_ref.name);
+                // Strategic merge adds to maps and to the set of finalizers, so nobody else's entries are touched.
+                let body = json!({"metadata": {
+                    "uid": &*node.uid, "labels": labels_wanted, "annotations": annotations,
+                    "finalizers": [labels::FINALIZER],
+                }});
+                api.patch(&node.name, &self.patching(), &Patch::Strategic(body)).await
+            }
+            Effect::OpenNode => self.set_taints(&api, node, |now| opened_taints(now, claim), false).await,
+            Effect::CordonNode => self.set_taints(&api, node, cordoned_taints, true).await,
+            _ => return self.delete_node(&api, node).await,
+        };
+        match written {
+            Ok(written) => {
+                let changed = self.bus.index.lock().saw_node(adapt::node(&written));
+                self.bus.announce_to_planner(&changed);
+                Ok(Answer::Written)
+            }
+            Err(error) => {
+                self.look_up_node(&api, node).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Replaces the taints by what follows from those that the node has at this moment: one that somebody has removed
+    /// since the node was last looked at must not come back.
+    async fn set_taints(
+        &self,
+        api: &Api<ApiNode>,
+        node: &Node,
+        taints: impl Fn(&Node) -> Vec<Taint>,
+        cordon: bool,
+    ) -> Result<ApiNode, kube::Error> {
+        let current = api.get(&node.name).await?;
+        let seen = adapt::node(&current);
+        let before = current.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+        let mut wanted: Vec<serde_json::Value> = Vec::new();
+        for taint in taints(&seen) {
+            let effect = format!("{:?}", taint.effect);
+            let there = before.into_iter().flatten().find(|there| {
+                there.key == *taint.key
+                    && there.effect == effect
+                    && there.value.as_deref().unwrap_or_default() == &*taint.value
+            });
+            wanted.push(match there {
+                Some(there) => json!(there),
+                None => json!({"key": taint.key, "value": taint.value, "effect": effect}),
+            });
+        }
+        let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": &*node.uid})];
+        match before {
+            Some(before) => {
+                patch.push(json!({"op": "test", "path": "/spec/taints", "value": before}));
+                patch.push(json!({"op": "replace", "path": "/spec/taints", "value": wanted}));
+            }
+            None => {
+                patch.push(json!({"op": "test", "path": "/spec/taints", "value": null}));
+                patch.push(json!({"op": "add", "path": "/spec/taints", "value": wanted}));
+            }
+        }
+        if cordon && !seen.unschedulable {
+            patch.push(json!({"op": "add", "path": "/spec/unschedulable", "value": true}));
+        }
+        let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
+        api.patch(&node.name, &self.patching(), &Patch::Json::<()>(patch)).await
+    }
+
+    async fn delete_node(&self, api: &Api<ApiNode>, node: &Node) -> Result<Answer, kube::Error> {
+        delete_node(api, &node.name, &node.uid).await?;
+        let changed = self.bus.index.lock().lost_node(&node.name);
+        self.bus.announce_to_planner(&changed);
+        Ok(Answer::Written)
+    }
+
+    async fn look_up_node(&self, api: &Api<ApiNode>, node: &Node) {
+        let changed = match api.get_opt(&node.name).await {
+            Ok(Some(found)) => self.bus.index.lock().saw_node(adapt::node(&found)),
+            Ok(None) => self.bus.index.lock().lost_node(&node.name),
+            Err(_) => return,
+        };
+        self.bus.announce(changed);
+    }
+
+    async fn volumes_on(&self, node: &str) -> Result<Vec<String>, kube::Error> {
+        let api: Api<VolumeAttachment> = Api::all(self.client.clone());
+        let attachments = api.list(&ListParams::default()).await?.items;
+        let here = attachments.iter().filter(|attachment| attachment.spec.node_name == node);
+        Ok(here
+            .map(|attachment| {
+                let volume = attachment.spec.source.persistent_volume_name.clone();
+                volume.unwrap_or_else(|| attachment.name_any())
+            })
+            .collect())
+    }
+
+    pub(super) fn patching(&self) -> PatchParams {
+        PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+    }
+}
+
+/// Deletes a node and takes our finalizer off it. The finalizer goes last: a crash in between leaves a node that is
+/// still held and still found.
+pub(crate) async fn delete_node(api: &Api<ApiNode>, name: &str, uid: &str) -> Result<(), kube::Error> {
+    let this_one = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+    let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
+    match api.delete(name, &parameters).await {
+        Ok(_) => {}
+        Err(error) if is_not_found(&error) || is_conflict(&error) => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    let release =
+        json!({"metadata": {"uid": uid, "$deleteFromPrimitiveList/finalizers": [labels::FINALIZER]}});
+    let parameters =
+        PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    match api.patch(name, &parameters, &Patch::Strategic(release)).await {
+        Ok(_) => Ok(()),
+        Err(error) if is_not_found(&error) || is_conflict(&error) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
