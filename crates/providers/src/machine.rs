@@ -37,14 +37,6 @@ pub struct MachineTag {
     pub pool: Text,
 }
 
-impl MachineTag {
-    /// Whether two tags are of the same claim of the same cluster, which is what ownership is. The names are for people:
-    /// a claim that takes over a machine has another name than the one for which it was launched.
-    pub fn is_same_claim(&self, other: &Self) -> bool {
-        self.cluster_id == other.cluster_id && self.claim_uid == other.claim_uid
-    }
-}
-
 /// A machine as its provider sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {

@@ -12,8 +12,7 @@ use crate::{LaunchRequest, Machine, MachineTag, ProviderError, Termination};
 ///
 /// The contract that keeps machines from being launched twice or lost:
 /// - `launch` is idempotent under the claim's UID in the request's tag;
-/// - `terminate` verifies that the tag is of the same claim of the same cluster ([`MachineTag::is_same_claim`]) before it
-///   acts, and refuses with [`ProviderError::NotOurs`];
+/// - `terminate` verifies the whole tag before it acts, and refuses with [`ProviderError::NotOurs`];
 /// - `list` answers with all of this cluster's machines or with an error, never with a part of them;
 /// - an error or a timeout says nothing about whether the call had its effect.
 #[async_trait]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::Method;
+use k8s_openapi::api::core::v1::Toleration;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
@@ -194,9 +195,12 @@ pub async fn a_pod_made_anew_under_the_same_name_is_not_evicted_in_the_others_pl
     let elsewhere = NodeBuilder::new(&lab.named("elsewhere")).build();
     lab.node_api().create(&PostParams::default(), &elsewhere).await.unwrap();
     let (faults, api) = (Faults::default(), lab.pod_api());
+    // Whatever a busy machine makes of that node, nobody but Windlass would end the pod.
     let new = lab.pod("p", "1").spec(|spec| {
         spec.node_name = Some(elsewhere.name_any());
         spec.node_selector = None;
+        let all = Toleration { operator: Some("Exists".to_owned()), ..Toleration::default() };
+        spec.tolerations = Some(vec![all]);
     });
     let mut new = Some(new.build());
     faults.decide(move |sent| {
@@ -213,6 +217,12 @@ pub async fn a_pod_made_anew_under_the_same_name_is_not_evicted_in_the_others_pl
     let claim = lab.ready_claims(1).await.remove(0);
     lab.claim_api().delete(&claim.name_any(), &DeleteParams::default()).await.unwrap();
     lab.everything_is_gone().await;
+    let evicted: Vec<Sent> =
+        faults.log().into_iter().filter(|sent| sent.path.ends_with("/eviction")).collect();
+    assert!(!evicted.is_empty());
+    for sent in &evicted {
+        assert_eq!(sent.body["deleteOptions"]["preconditions"]["uid"].as_str(), old.uid().as_deref());
+    }
     let left = lab.pod_api().get("p").await.unwrap();
     assert!(left.uid() != old.uid() && left.metadata.deletion_timestamp.is_none(), "{left:#?}");
     running.crash().await;

@@ -144,7 +144,7 @@ impl Simulated {
 
     async fn end(&self, provider_id: &str, tag: &MachineTag) -> Result<Termination, ProviderError> {
         let stored = self.find(provider_id).await?;
-        if !stored.record.tag.is_same_claim(tag) {
+        if stored.record.tag != *tag {
             let message = format!("it is tagged {:?} and not {tag:?}", stored.record.tag);
             return Err(ProviderError::NotOurs { provider_id: provider_id.to_owned(), message });
         }
