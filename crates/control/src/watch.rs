@@ -18,7 +18,7 @@ use windlass_providers::Clock;
 use crate::adapt;
 use crate::controller::Bus;
 use crate::index::{Changed, Index, Kind};
-use crate::kubernetes::is_not_found;
+use crate::kubernetes::{is_not_found, version};
 
 /// A kind of object that the index is kept up with.
 pub(crate) trait Watched:
@@ -136,7 +136,8 @@ impl Watched for Node {
     const KIND: Kind = Kind::Node;
 
     fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.saw_node(adapt::node(&self))
+        let version = version(self.metadata.resource_version.as_deref());
+        index.saw_node(adapt::node(&self), version)
     }
 
     fn lost(self, index: &mut Index, _: Timestamp) -> Changed {

@@ -87,6 +87,8 @@ pub struct Index {
     avoidance: Avoidance,
     shapes: BTreeSet<Arc<PodShape>>,
     nodes_by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
+    /// The UID and the version of each node.
+    node_versions: BTreeMap<Text, (Text, u64)>,
     listed: BTreeSet<Kind>,
 }
 

@@ -19,8 +19,14 @@ pub enum Registrant {
 }
 
 impl Index {
-    /// Takes in a node.
-    pub fn saw_node(&mut self, node: Node) -> Changed {
+    /// Takes in a node of this version. The watch and the answers to our own writes come by different ways, so what is
+    /// older than what is known must not take its place.
+    pub fn saw_node(&mut self, node: Node, version: u64) -> Changed {
+        let known = self.node_versions.get(&node.name);
+        if known.is_some_and(|(uid, known)| *uid == node.uid && version < *known) {
+            return Changed::nothing();
+        }
+        self.node_versions.insert(node.name.clone(), (node.uid.clone(), version));
         if self.nodes.get(&node.name).is_some_and(|known| **known == node) {
             return Changed::nothing();
         }
@@ -37,6 +43,7 @@ impl Index {
     /// Takes in that a node is gone.
     pub fn lost_node(&mut self, name: &str) -> Changed {
         let mut changed = self.lost_node_silently(name);
+        self.node_versions.remove(name);
         Arc::make_mut(&mut self.last_pod_change).remove(name);
         changed.plan = true;
         changed
@@ -104,5 +111,30 @@ impl Index {
         let by_machine = node.provider_id.iter().flat_map(|id| self.claims.names_by_provider_id(id));
         let by_mark = node.claim_uid.iter().filter_map(|uid| self.claims.name_by_uid(uid));
         Changed { claims: by_machine.chain(by_mark).cloned().collect(), ..Changed::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::adapt;
+    use crate::index::Index;
+
+    #[test]
+    fn an_answer_older_than_what_the_watch_has_shown_changes_nothing() {
+        let node = |uid: &str, ready: &str| {
+            let conditions = json!([{"type": "Ready", "status": ready}]);
+            let object = json!({"metadata": {"name": "n", "uid": uid}, "status": {"conditions": conditions}});
+            adapt::node(&serde_json::from_value(object).unwrap())
+        };
+        let mut index = Index::default();
+        index.saw_node(node("first", "True"), 7);
+        assert!(!index.saw_node(node("first", "False"), 6).plan);
+        assert!(index.node("n").unwrap().is_ready());
+        index.saw_node(node("first", "False"), 8);
+        assert!(!index.node("n").unwrap().is_ready());
+        index.saw_node(node("second", "True"), 3);
+        assert!(index.node("n").unwrap().is_ready(), "another node of the same name starts anew");
     }
 }

@@ -14,7 +14,7 @@ use super::drain::Drain;
 use super::node::{cordoned_taints, opened_taints, wanted_labels};
 use super::{Answer, Effect, Shell};
 use crate::adapt;
-use crate::kubernetes::{is_conflict, is_not_found};
+use crate::kubernetes::{is_conflict, is_not_found, version};
 
 impl Shell {
     pub(super) async fn change_node(
@@ -64,7 +64,8 @@ impl Shell {
         };
         match written {
             Ok(written) => {
-                let changed = self.bus.index.lock().saw_node(adapt::node(&written));
+                let version = version(written.metadata.resource_version.as_deref());
+                let changed = self.bus.index.lock().saw_node(adapt::node(&written), version);
                 self.bus.announce_to_planner(&changed);
                 Ok(Answer::Written)
             }
@@ -127,7 +128,10 @@ impl Shell {
 
     async fn look_up_node(&self, api: &Api<ApiNode>, node: &Node) {
         let changed = match api.get_opt(&node.name).await {
-            Ok(Some(found)) => self.bus.index.lock().saw_node(adapt::node(&found)),
+            Ok(Some(found)) => {
+                let version = version(found.metadata.resource_version.as_deref());
+                self.bus.index.lock().saw_node(adapt::node(&found), version)
+            }
             Ok(None) => self.bus.index.lock().lost_node(&node.name),
             Err(_) => return,
         };

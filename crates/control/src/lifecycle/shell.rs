@@ -21,7 +21,7 @@ use crate::Settings;
 use crate::adapt;
 use crate::catalogue::Providers;
 use crate::controller::Bus;
-use crate::kubernetes::{is_conflict, is_not_found};
+use crate::kubernetes::{is_conflict, is_not_found, version};
 
 /// More steps than any life takes in one go: a claim that wants more is looked at again in the next round, so that
 /// it cannot keep others waiting.
@@ -157,7 +157,8 @@ impl Shell {
         let Some(node) = doubtful else { return Ok(()) };
         let api: Api<ApiNode> = Api::all(self.client.clone());
         if let Some(found) = api.get_opt(&node).await? {
-            let changed = self.bus.index.lock().saw_node(adapt::node(&found));
+            let version = version(found.metadata.resource_version.as_deref());
+            let changed = self.bus.index.lock().saw_node(adapt::node(&found), version);
             self.bus.announce_to_planner(&changed);
         }
         Ok(())

@@ -46,6 +46,22 @@ impl Entry {
         found.and_then(|condition| condition["status"].as_str()).unwrap_or_default()
     }
 
+    /// The entry in a line, for people.
+    fn summary(&self) -> String {
+        let metadata = &self.object["metadata"];
+        format!(
+            "{:?} {} at {}: added {}, deleted {}, leaving {}, finalizers {}, conditions {}",
+            self.kind,
+            self.name,
+            self.version,
+            self.added,
+            self.deleted,
+            self.is_leaving(),
+            metadata["finalizers"],
+            self.object["status"]["conditions"],
+        )
+    }
+
     pub fn is_leaving(&self) -> bool {
         !self.object["metadata"]["deletionTimestamp"].is_null()
     }
@@ -84,13 +100,24 @@ impl Diary {
 
     /// Waits for the first entry that is what is looked for.
     pub async fn first(&self, what: &str, is_it: impl Fn(&Entry) -> bool) -> Entry {
-        eventually(what, PATIENCE, async || self.entries().into_iter().find(&is_it)).await
+        eventually(what, PATIENCE, async || {
+            let entries = self.entries();
+            let last = entries.iter().rev().take(8).map(Entry::summary).collect::<Vec<_>>();
+            entries.into_iter().find(&is_it).ok_or(format!("latest first: {last:#?}"))
+        })
+        .await
     }
 
     /// Waits until an object is gone.
     pub async fn gone(&self, kind: Kind, name: &str) -> Entry {
         let what = format!("{kind:?} {name} to be gone");
-        self.first(&what, |entry| entry.kind == kind && entry.name == name && entry.deleted).await
+        eventually(&what, PATIENCE, async || {
+            let about = |entry: &&Entry| entry.kind == kind && entry.name == name;
+            let entries = self.entries();
+            let last = entries.iter().rfind(about).map(Entry::summary);
+            entries.iter().filter(about).find(|entry| entry.deleted).cloned().ok_or(format!("{last:?}"))
+        })
+        .await
     }
 }
 
@@ -109,12 +136,13 @@ async fn keep<K>(
     tasks.spawn(async move {
         let events = api.watch(&parameters, &version).await.unwrap();
         let mut events = pin!(events);
-        while let Some(Ok(event)) = events.next().await {
-            let (added, deleted, object) = match event {
+        while let Some(event) = events.next().await {
+            let (added, deleted, object) = match event.unwrap() {
                 WatchEvent::Added(object) => (true, false, object),
                 WatchEvent::Modified(object) => (false, false, object),
                 WatchEvent::Deleted(object) => (false, true, object),
-                WatchEvent::Bookmark(_) | WatchEvent::Error(_) => continue,
+                WatchEvent::Bookmark(_) => continue,
+                WatchEvent::Error(status) => panic!("the watch of {kind:?} ended: {status:?}"),
             };
             let entry = Entry {
                 kind,
