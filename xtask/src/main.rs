@@ -7,10 +7,12 @@ mod demo;
 mod generate;
 mod machine;
 mod test;
+mod test_binaries;
 mod view;
 mod windlass;
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -69,7 +71,20 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
-/// The cargo that runs this.
-fn cargo() -> PathBuf {
-    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), Into::into)
+/// A command of cargo, in the checkout. What cargo tells this process about its own package is kept from it: build
+/// scripts that look at that (ring's does) would run anew, and half the dependencies be compiled again, each time the
+/// same cargo is used by hand and from here.
+fn cargo<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> std::process::Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = std::process::Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+        {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).current_dir(root());
+    command
 }

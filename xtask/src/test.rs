@@ -1,11 +1,11 @@
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use crate::cargo;
 use crate::generate::Generate;
-use crate::{cargo, root};
+use crate::test_binaries::{self, Outcome};
 
 /// Crates that would bring I/O, clocks or clients into `core`.
 const NOT_IN_CORE: [&str; 12] = [
@@ -59,34 +59,43 @@ impl Test {
     /// Runs all tests, shows what they print, and counts them.
     fn cargo_test(&self, tally: &mut Tally) -> Result<()> {
         println!("== tests");
-        let mut command = Command::new(cargo());
-        command.args(["test", "--no-fail-fast"]).current_dir(root()).stdout(Stdio::piped());
-        if self.package.is_empty() {
-            command.arg("--workspace");
-        }
-        for package in &self.package {
-            command.args(["--package", package]);
-        }
-        let mut child = command.spawn().context("cannot run cargo test")?;
-        let output = child.stdout.take().context("cargo test has no output")?;
-        let before = *tally;
-        for line in BufReader::new(output).lines() {
-            let line = line?;
-            println!("{line}");
-            tally.add_result_line(&line);
-        }
-        std::io::stdout().flush()?;
-        let status = child.wait()?;
-        if !status.success() && tally.failed == before.failed {
-            // Nothing was counted as failed: it did not even get so far.
-            println!("cargo test ended with {status}");
+        let selection: Vec<String> = if self.package.is_empty() {
+            vec!["--workspace".to_owned()]
+        } else {
+            self.package.iter().map(|package| format!("--package={package}")).collect()
+        };
+        let Some(binaries) = test_binaries::build(&selection)? else {
+            println!("the tests do not compile");
             tally.failed += 1;
-        }
+            return Ok(());
+        };
+        test_binaries::run(binaries, |outcome| tally.take_in(&outcome));
+        let mut doc = cargo(["test", "--doc", "--no-fail-fast"]);
+        let doc =
+            doc.args(&selection).stderr(Stdio::inherit()).output().context("cannot run cargo test --doc")?;
+        let output = String::from_utf8_lossy(&doc.stdout).into_owned();
+        tally.take_in(&Outcome {
+            name: "examples in the documentation".to_owned(),
+            output,
+            success: doc.status.success(),
+        });
         Ok(())
     }
 }
 
 impl Tally {
+    /// Shows what a test binary printed, and counts its tests.
+    fn take_in(&mut self, outcome: &Outcome) {
+        println!("-- {}\n{}", outcome.name, outcome.output.trim_end());
+        let before = self.failed;
+        outcome.output.lines().for_each(|line| self.add_result_line(line));
+        if !outcome.success && self.failed == before {
+            // Nothing was counted as failed: it did not even get so far.
+            println!("{} did not end well", outcome.name);
+            self.failed += 1;
+        }
+    }
+
     fn check(&mut self, what: &str, check: impl FnOnce() -> Result<()>) {
         println!("== {what}");
         match check() {
@@ -119,7 +128,7 @@ impl Tally {
 }
 
 fn run(arguments: &[&str]) -> Result<()> {
-    let status = Command::new(cargo()).args(arguments).current_dir(root()).status()?;
+    let status = cargo(arguments).status()?;
     if !status.success() {
         bail!("cargo {} failed", arguments.join(" "));
     }
@@ -129,7 +138,7 @@ fn run(arguments: &[&str]) -> Result<()> {
 fn core_is_pure() -> Result<()> {
     let tree =
         ["tree", "--package", "windlass-core", "--edges", "normal", "--prefix", "none", "--format", "{lib}"];
-    let output = Command::new(cargo()).args(tree).current_dir(root()).stderr(Stdio::inherit()).output()?;
+    let output = cargo(tree).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         bail!("cargo tree failed");
     }

@@ -1,15 +1,13 @@
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use windlass_testkit::{ControlPlane, WindlassProcess};
 
-use crate::{cargo, root};
+use crate::cargo;
 
 /// Builds the binary `windlass` and says where it is.
 pub(crate) fn build(release: bool) -> Result<PathBuf> {
-    let mut command = Command::new(cargo());
-    command.args(["build", "--quiet", "--package", "windlass-cli", "--bin", "windlass"]).current_dir(root());
+    let mut command = cargo(["build", "--quiet", "--package", "windlass-cli", "--bin", "windlass"]);
     command.args(["--message-format", "json-render-diagnostics"]);
     if release {
         command.arg("--release");

@@ -10,7 +10,7 @@ use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
 use windlass_api::{NodeClaim, NodePool, NodeProvider};
 use windlass_core::Text;
@@ -85,21 +85,20 @@ impl Bus {
 pub struct Health {
     index: SharedIndex,
     leadership: Leadership,
+    patience: Duration,
 }
-
-/// Without an answer of the API server about the lease for this long, the process is not ready.
-const SILENCE: Duration = Duration::from_secs(60);
 
 impl Health {
     /// Why the process is not ready, if it is not.
     pub fn unready(&self) -> Option<String> {
-        if !self.index.lock().is_synced() {
+        let index = self.index.lock();
+        if !index.is_synced() {
             Some("the cluster's objects have not all been listed yet".to_owned())
-        } else if !self.leadership.has_heard_within(SILENCE) {
+        } else if !self.leadership.has_heard_within(self.patience) {
             let unknown = || "the API server has not answered about the lease yet".to_owned();
             Some(self.leadership.trouble().unwrap_or_else(unknown))
         } else {
-            None
+            index.failing_watch(self.patience, Instant::now())
         }
     }
 
@@ -155,7 +154,11 @@ impl Controller {
 
     /// How the controller is, also while it runs.
     pub fn health(&self) -> Health {
-        Health { index: self.bus.index.clone(), leadership: self.leadership.clone() }
+        Health {
+            index: self.bus.index.clone(),
+            leadership: self.leadership.clone(),
+            patience: self.settings.unready_after,
+        }
     }
 
     /// Runs until the shutdown comes. Work under way is then finished, within bounds, and the lease released.
@@ -254,13 +257,13 @@ impl Controller {
             clock.clone(),
             settings.clone(),
         ));
-        let executor = Arc::new(Executor {
-            client: client.clone(),
-            bus: bus.clone(),
-            clock: clock.clone(),
-            settings: settings.clone(),
-            random: self.random.clone(),
-        });
+        let executor = Arc::new(Executor::new(
+            client.clone(),
+            bus.clone(),
+            clock.clone(),
+            settings.clone(),
+            self.random.clone(),
+        ));
         let keeper = Keeper {
             client: client.clone(),
             bus: bus.clone(),
@@ -316,6 +319,7 @@ impl Controller {
         let seen: BTreeSet<String> = claims.iter().map(ResourceExt::name_any).collect();
         let mut index = self.bus.index.lock();
         let mut changed = Changed::plan();
+        index.claims.forget_intentions();
         for claim in claims {
             changed |= index.claims.saw(claim);
         }

@@ -27,6 +27,10 @@ pub struct Settings {
     pub batch_idle: Duration,
     /// Planning waits no longer than this since the first change.
     pub batch_max: Duration,
+    /// How far apart two reports of a pool's state are at least: while nodes come and go it changes all the time.
+    pub status_interval: Duration,
+    /// How long the next plan waits for the API server's answers to what the last one wrote.
+    pub write_patience: Duration,
     /// Planning happens at least this often.
     pub plan_interval: Duration,
 
@@ -62,6 +66,8 @@ pub struct Settings {
     pub concurrency: usize,
     /// How long the API server may hold one watch; also how long a dead connection goes unnoticed.
     pub watch_timeout: Duration,
+    /// How long the API server may be silent about the lease, or a watch fail, before the process says it is not ready.
+    pub unready_after: Duration,
 
     /// How calls to providers are kept in bounds.
     pub provider_calls: GuardSettings,
@@ -85,7 +91,9 @@ impl Settings {
             renew_deadline: seconds(10),
             lease_retry: seconds(2),
             batch_idle: seconds(1),
-            batch_max: seconds(10),
+            batch_max: seconds(2),
+            status_interval: seconds(3),
+            write_patience: seconds(5),
             plan_interval: seconds(60),
             launch_deadline: seconds(5 * 60),
             registration_deadline: seconds(15 * 60),
@@ -102,6 +110,7 @@ impl Settings {
             avoid_max: seconds(3600),
             concurrency: 64,
             watch_timeout: seconds(60),
+            unready_after: seconds(60),
             provider_calls: GuardSettings::default(),
             shutdown_grace: seconds(20),
             plan: windlass_core::model::Settings::default(),

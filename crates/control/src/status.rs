@@ -51,7 +51,7 @@ impl PoolReporter {
                 }
             }
             self.bus.status.notified().await;
-            sleep(self.settings.batch_idle / 2).await;
+            sleep(self.settings.status_interval).await;
         }
     }
 

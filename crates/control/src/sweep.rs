@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
 use windlass_api::{NodeClaim, conditions, labels};
 use windlass_core::Text;
@@ -47,7 +47,7 @@ struct Suspects {
 pub enum OrphanVerdict {
     /// Give it a claim: pods run on it and its pool has room.
     Adopt,
-    /// End it.
+    /// End it, after its pods have left.
     Terminate,
     /// See whether a claim turns up.
     Wait,
@@ -182,14 +182,38 @@ impl Sweeper {
             }
             match verdict {
                 OrphanVerdict::Adopt => self.adopt(machine).await,
-                _ => {
-                    info!(machine = %id, pool = %machine.tag.pool, "ending a machine that no claim stands for");
-                    if let Err(error) = provider.terminate(id, &machine.tag).await {
-                        warn!(machine = %id, %error, "the machine could not be ended");
-                    }
+                _ => self.end(provider, machine).await,
+            }
+        }
+    }
+
+    /// Ends a machine, after its pods have been asked to leave: they may not care whose machine it is, but they run.
+    async fn end(&self, provider: &dyn Provider, machine: &Machine) {
+        let id = &machine.provider_id;
+        if let Some(node) = self.node_with_pods(machine) {
+            match self.shell.clear(&node).await {
+                Ok(progress) if progress.remaining == 0 => {}
+                Ok(progress) => {
+                    info!(machine = %id, node = %node.name, %progress, "clearing a node whose machine no claim stands for");
+                    return;
+                }
+                Err(error) => {
+                    warn!(machine = %id, node = %node.name, %error, "the node could not be cleared");
+                    return;
                 }
             }
         }
+        info!(machine = %id, pool = %machine.tag.pool, "ending a machine that no claim stands for");
+        if let Err(error) = provider.terminate(id, &machine.tag).await {
+            warn!(machine = %id, %error, "the machine could not be ended");
+        }
+    }
+
+    /// The machine's node, if it is ready and runs pods that would have to go elsewhere.
+    fn node_with_pods(&self, machine: &Machine) -> Option<Arc<Node>> {
+        let index = self.bus.index.lock();
+        let node = index.nodes().find(|node| node.provider_id.as_deref() == Some(&*machine.provider_id))?;
+        (node.is_ready() && index.has_keeping_pods(&node.name)).then(|| node.clone())
     }
 
     fn claim_of(&self, machine: &Machine) -> Claimed {
@@ -203,6 +227,7 @@ impl Sweeper {
     }
 
     fn verdict(&self, machine: &Machine, seen_for: Duration) -> OrphanVerdict {
+        let runs_pods = self.node_with_pods(machine).is_some();
         let index = self.bus.index.lock();
         let claims = index.claims.model();
         let of_pool = claims.values().filter(|claim| claim.pool == machine.tag.pool);
@@ -211,8 +236,6 @@ impl Sweeper {
             nodes += 1;
             used.add(&claim.counted());
         }
-        let node = index.nodes().find(|node| node.provider_id.as_deref() == Some(&*machine.provider_id));
-        let runs_pods = node.is_some_and(|node| node.is_ready() && index.has_keeping_pods(&node.name));
         let age =
             self.clock.now().duration_since(machine.created_at).max(SignedDuration::ZERO).unsigned_abs();
         let orphan = Orphan {
@@ -229,9 +252,17 @@ impl Sweeper {
     async fn adopt(&self, machine: &Machine) {
         let Some(pool) = self.bus.index.lock().definition(&machine.tag.pool).cloned() else { return };
         let claim = adopted_claim(machine, &pool, self.settings.scope.as_deref());
-        match self.executor.create(claim).await {
-            Ok(claim) => info!(machine = %machine.provider_id, claim = claim.name_any(), "adopted a machine"),
-            Err(error) => warn!(machine = %machine.provider_id, %error, "the machine could not be adopted"),
+        // The claim's name follows from the machine, so what is not settled now is settled by the next sweep.
+        match timeout(self.settings.write_patience, self.executor.create(claim)).await {
+            Ok(Ok(claim)) => {
+                info!(machine = %machine.provider_id, claim = claim.name_any(), "adopted a machine");
+            }
+            Ok(Err(error)) => {
+                warn!(machine = %machine.provider_id, %error, "the machine could not be adopted");
+            }
+            Err(_) => {
+                warn!(machine = %machine.provider_id, "the API server has given no definite answer about adopting");
+            }
         }
     }
 

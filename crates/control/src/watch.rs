@@ -6,10 +6,12 @@ use futures::{StreamExt, pin_mut};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::ObjectMeta;
 use kube::core::DeserializeGuard;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 use tracing::{debug, warn};
 use windlass_api::{NodeClaim, NodePool, NodeProvider};
 use windlass_core::model::PodId;
@@ -26,7 +28,7 @@ pub(crate) trait Watched:
 {
     const KIND: Kind;
     fn seen(self, index: &mut Index, now: Timestamp) -> Changed;
-    fn lost(self, index: &mut Index, now: Timestamp) -> Changed;
+    fn lost(gone: &ObjectMeta, index: &mut Index, now: Timestamp) -> Changed;
     /// Takes in that only these objects, named as by [`key`], exist.
     fn retain(index: &mut Index, seen: &BTreeSet<String>, now: Timestamp) -> Changed;
 }
@@ -53,12 +55,14 @@ pub(crate) async fn watch<K: Watched>(
                     warn!(kind = ?K::KIND, %error, "a watch was interrupted and is taken up again");
                 }
                 bus.metrics.watch_interrupted(K::KIND);
+                bus.index.lock().watch_failed(K::KIND, &error, Instant::now());
                 continue;
             }
         };
         let now = clock.now();
         let changed = {
             let mut index = bus.index.lock();
+            index.watch_goes_on(K::KIND);
             match event {
                 watcher::Event::Init => {
                     listing.clear();
@@ -77,9 +81,7 @@ pub(crate) async fn watch<K: Watched>(
                 watcher::Event::Apply(object) => {
                     readable(object).map_or_else(Changed::nothing, |object| object.seen(&mut index, now))
                 }
-                watcher::Event::Delete(object) => {
-                    readable(object).map_or_else(Changed::nothing, |object| object.lost(&mut index, now))
-                }
+                watcher::Event::Delete(object) => K::lost(object.meta(), &mut index, now),
             }
         };
         bus.announce(changed);
@@ -109,8 +111,12 @@ fn key<K: Resource>(object: &K) -> String {
     }
 }
 
-fn pod_id<K: Resource>(object: &K) -> PodId {
-    PodId::new(object.meta().namespace.as_deref().unwrap_or(""), &object.name_any())
+fn name(object: &ObjectMeta) -> &str {
+    object.name.as_deref().unwrap_or_default()
+}
+
+fn namespaced(object: &ObjectMeta) -> PodId {
+    PodId::new(object.namespace.as_deref().unwrap_or_default(), name(object))
 }
 
 impl Watched for Pod {
@@ -119,12 +125,12 @@ impl Watched for Pod {
     fn seen(self, index: &mut Index, now: Timestamp) -> Changed {
         match adapt::pod(&self) {
             Some(pod) => index.saw_pod(pod, now),
-            None => index.lost_pod(&pod_id(&self), now),
+            None => index.lost_pod(&namespaced(&self.metadata), now),
         }
     }
 
-    fn lost(self, index: &mut Index, now: Timestamp) -> Changed {
-        index.lost_pod(&pod_id(&self), now)
+    fn lost(gone: &ObjectMeta, index: &mut Index, now: Timestamp) -> Changed {
+        index.lost_pod(&namespaced(gone), now)
     }
 
     fn retain(index: &mut Index, seen: &BTreeSet<String>, now: Timestamp) -> Changed {
@@ -140,8 +146,8 @@ impl Watched for Node {
         index.saw_node(adapt::node(&self), version)
     }
 
-    fn lost(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.lost_node(&self.name_any())
+    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
+        index.lost_node(name(gone))
     }
 
     fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
@@ -156,8 +162,8 @@ impl Watched for DaemonSet {
         adapt::daemon_set(&self).map_or_else(Changed::nothing, |set| index.saw_daemon_set(set))
     }
 
-    fn lost(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.lost_daemon_set(&pod_id(&self))
+    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
+        index.lost_daemon_set(&namespaced(gone))
     }
 
     fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
@@ -172,8 +178,8 @@ impl Watched for NodeProvider {
         index.saw_provider(self)
     }
 
-    fn lost(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.lost_provider(&self.name_any())
+    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
+        index.lost_provider(name(gone))
     }
 
     fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
@@ -188,8 +194,8 @@ impl Watched for NodePool {
         index.saw_pool(adapt::pool(&self))
     }
 
-    fn lost(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.lost_pool(&self.name_any())
+    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
+        index.lost_pool(name(gone))
     }
 
     fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
@@ -204,8 +210,8 @@ impl Watched for NodeClaim {
         index.claims.saw(self)
     }
 
-    fn lost(self, index: &mut Index, now: Timestamp) -> Changed {
-        index.claims.lost(&self.name_any(), &self.uid().unwrap_or_default(), now)
+    fn lost(gone: &ObjectMeta, index: &mut Index, now: Timestamp) -> Changed {
+        index.claims.lost(name(gone), gone.uid.as_deref().unwrap_or_default(), now)
     }
 
     fn retain(index: &mut Index, seen: &BTreeSet<String>, now: Timestamp) -> Changed {

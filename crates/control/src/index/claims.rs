@@ -25,6 +25,8 @@ pub struct ClaimMirror {
     unconfirmed: BTreeMap<Text, Timestamp>,
     /// The UIDs of claims known to be gone, with the time at which that was learnt.
     gone: BTreeMap<Text, Timestamp>,
+    /// Being created; nobody knows yet whether they exist.
+    intended: BTreeSet<Text>,
     by_uid: BTreeMap<Text, Text>,
     by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
 }
@@ -74,6 +76,33 @@ impl ClaimMirror {
         self.store(name, claim)
     }
 
+    /// Takes in that a claim is about to be created. It counts from now on, so that nobody plans for its pods again
+    /// however long the API server takes to answer.
+    pub fn intend(&mut self, claim: &NodeClaim, now: Timestamp) {
+        let name: Text = claim.name_any().into();
+        if !self.objects.contains_key(&name) {
+            let intended = Claim { created_at: now, ..adapt::claim(claim) };
+            Arc::make_mut(&mut self.model).insert(name.clone(), Arc::new(intended));
+            self.intended.insert(name);
+        }
+    }
+
+    /// Takes in that a claim was not created.
+    pub fn refused(&mut self, name: &str) -> Changed {
+        if !self.intended.remove(name) {
+            return Changed::nothing();
+        }
+        Arc::make_mut(&mut self.model).remove(name);
+        Changed::plan()
+    }
+
+    /// Takes in that nobody is creating claims any more: those that exist are about to be listed.
+    pub fn forget_intentions(&mut self) {
+        for name in std::mem::take(&mut self.intended) {
+            Arc::make_mut(&mut self.model).remove(&name);
+        }
+    }
+
     /// Takes in the answer to one of our own writes.
     pub fn wrote(&mut self, claim: NodeClaim, now: Timestamp) -> Changed {
         let name: Text = claim.name_any().into();
@@ -98,6 +127,7 @@ impl ClaimMirror {
         }
         claim.metadata.managed_fields = None;
         self.unlink(&name);
+        self.intended.remove(&name);
         self.by_uid.insert(uid.into(), name.clone());
         if let Some(adopt) = &claim.spec.adopt {
             self.by_uid.insert(adopt.claim_uid.as_str().into(), name.clone());
@@ -196,6 +226,20 @@ mod tests {
         assert_eq!(mirror.model().len(), 1);
         mirror.saw(claim("a", "u1", 8));
         assert_eq!(stored(&mirror, "a").as_deref(), Some("10"));
+    }
+
+    #[test]
+    fn a_claim_that_is_being_created_counts_until_it_is_refused() {
+        let mut mirror = ClaimMirror::default();
+        mirror.intend(&claim("a", "", 0), NOW);
+        mirror.intend(&claim("b", "", 0), NOW);
+        mirror.wrote(claim("b", "u2", 9), NOW);
+        mirror.retain(&BTreeSet::new(), NOW);
+        assert_eq!(mirror.model().len(), 2, "a list says nothing about what is not there yet");
+        assert!(mirror.get("a").is_none(), "there is nothing to work on before it exists");
+        assert!(mirror.refused("a").plan);
+        assert!(!mirror.refused("b").plan, "it exists");
+        assert_eq!(mirror.model().keys().map(|name| &**name).collect::<Vec<_>>(), ["b"]);
     }
 
     #[test]

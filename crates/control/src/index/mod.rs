@@ -8,10 +8,13 @@ mod pods;
 mod pools;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::ops::BitOrAssign;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::time::Instant;
 use windlass_core::Text;
 use windlass_core::model::{DaemonSet, Node, Pod, PodId, PodShape, Pool, Settings, Snapshot};
 
@@ -90,7 +93,20 @@ pub struct Index {
     /// The UID and the version of each node.
     node_versions: BTreeMap<Text, (Text, u64)>,
     listed: BTreeSet<Kind>,
+    failing: BTreeMap<Kind, FailingWatch>,
 }
+
+/// A watch that cannot be taken up again.
+#[derive(Debug)]
+struct FailingWatch {
+    since: Instant,
+    latest: Instant,
+    error: String,
+}
+
+/// A watch that works again says so only when something happens. It tries at least this often, so a watch from which no
+/// error came for so long works.
+const TRIES_AT_LEAST: Duration = Duration::from_secs(90);
 
 impl Index {
     /// What is known now, for planning.
@@ -113,6 +129,28 @@ impl Index {
         Changed { plan: first, claims, providers: first }
     }
 
+    /// Notes that the watch of a kind was interrupted.
+    pub fn watch_failed(&mut self, kind: Kind, error: &dyn Display, now: Instant) {
+        let known =
+            self.failing.remove(&kind).filter(|watch| now.duration_since(watch.latest) < TRIES_AT_LEAST);
+        let since = known.map_or(now, |watch| watch.since);
+        self.failing.insert(kind, FailingWatch { since, latest: now, error: error.to_string() });
+    }
+
+    /// Notes that the watch of a kind brought something.
+    pub fn watch_goes_on(&mut self, kind: Kind) {
+        self.failing.remove(&kind);
+    }
+
+    /// Which watch has failed for longer than this, if one has: what is known of its kind may be old.
+    pub fn failing_watch(&self, patience: Duration, now: Instant) -> Option<String> {
+        let still = |watch: &FailingWatch| {
+            now.duration_since(watch.latest) < TRIES_AT_LEAST && now.duration_since(watch.since) > patience
+        };
+        let (kind, watch) = self.failing.iter().find(|(_, watch)| still(watch))?;
+        Some(format!("objects of kind {kind:?} cannot be watched: {}", watch.error))
+    }
+
     /// Whether all kinds have been listed: before that, absence means nothing.
     pub fn is_synced(&self) -> bool {
         self.listed.len() == Kind::ALL.len()
@@ -127,5 +165,30 @@ impl SharedIndex {
     /// The index.
     pub fn lock(&self) -> MutexGuard<'_, Index> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::{Index, Kind};
+
+    #[test]
+    fn a_watch_that_keeps_failing_is_named_until_it_brings_something_or_falls_silent() {
+        let (mut index, start) = (Index::default(), Instant::now());
+        let (at, patience) = (|seconds| start + Duration::from_secs(seconds), Duration::from_secs(60));
+        index.watch_failed(Kind::Node, &"connection refused", at(0));
+        index.watch_failed(Kind::Node, &"forbidden", at(61));
+        let words = index.failing_watch(patience, at(62)).unwrap();
+        assert!(words.contains("Node") && words.contains("forbidden"), "{words}");
+        assert_eq!(index.failing_watch(patience, at(200)), None, "no error for minutes: it works");
+        index.watch_failed(Kind::Node, &"connection refused", at(300));
+        assert_eq!(index.failing_watch(patience, at(301)), None, "that was another interruption");
+        index.watch_failed(Kind::Node, &"connection refused", at(370));
+        index.watch_goes_on(Kind::Node);
+        assert_eq!(index.failing_watch(patience, at(371)), None);
     }
 }

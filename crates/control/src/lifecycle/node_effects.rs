@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
@@ -10,7 +11,7 @@ use serde_json::json;
 use windlass_api::{NodeClaim, labels};
 use windlass_core::model::{Node, Taint};
 
-use super::drain::Drain;
+use super::drain::{Drain, DrainProgress};
 use super::node::{cordoned_taints, opened_taints, wanted_labels};
 use super::{Answer, Effect, Shell};
 use crate::adapt;
@@ -25,17 +26,7 @@ impl Shell {
     ) -> Result<Answer, kube::Error> {
         let api: Api<ApiNode> = Api::all(self.client.clone());
         match effect {
-            Effect::Drain { deadline } => {
-                let drain = Drain {
-                    client: &self.client,
-                    node: &node.name,
-                    node_is_ready: node.is_ready(),
-                    deadline: *deadline,
-                    stuck_pod_grace: self.settings.stuck_pod_grace,
-                    now: self.clock.now(),
-                };
-                return Ok(Answer::Drained(drain.round().await?));
-            }
+            Effect::Drain { deadline } => return Ok(Answer::Drained(self.drain(node, *deadline).await?)),
             Effect::ListVolumes => return Ok(Answer::Volumes(self.volumes_on(&node.name).await?)),
             _ => {}
         }
@@ -74,6 +65,25 @@ impl Shell {
                 Err(error)
             }
         }
+    }
+
+    /// Keeps new pods off a node that no claim stands for, and asks those there to leave.
+    pub(crate) async fn clear(&self, node: &Node) -> Result<DrainProgress, kube::Error> {
+        let api: Api<ApiNode> = Api::all(self.client.clone());
+        self.set_taints(&api, node, cordoned_taints, true).await?;
+        self.drain(node, None).await
+    }
+
+    async fn drain(&self, node: &Node, deadline: Option<Timestamp>) -> Result<DrainProgress, kube::Error> {
+        let drain = Drain {
+            client: &self.client,
+            node: &node.name,
+            node_is_ready: node.is_ready(),
+            deadline,
+            stuck_pod_grace: self.settings.stuck_pod_grace,
+            now: self.clock.now(),
+        };
+        drain.round().await
     }
 
     /// Replaces the taints by what follows from those that the node has at this moment: one that somebody has removed

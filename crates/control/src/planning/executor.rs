@@ -1,11 +1,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 use windlass_api::{NodeClaim, labels};
 use windlass_core::Plan;
@@ -25,36 +28,67 @@ const WRITES_AT_ONCE: usize = 16;
 
 /// Turns decisions into claims: creates them, annotates them, deletes them, and does nothing else.
 pub(crate) struct Executor {
-    pub(crate) client: Client,
-    pub(crate) bus: Arc<Bus>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) random: Arc<Mutex<fastrand::Rng>>,
+    client: Client,
+    bus: Arc<Bus>,
+    clock: Arc<dyn Clock>,
+    settings: Arc<Settings>,
+    random: Arc<Mutex<fastrand::Rng>>,
+    writes: Semaphore,
 }
 
 impl Executor {
-    /// Carries out a plan. When it returns, everything written is in the index, so that the next plan counts it.
-    pub(crate) async fn carry_out(&self, plan: &Plan) {
-        stream::iter(&plan.launches).for_each_concurrent(WRITES_AT_ONCE, |launch| self.launch(launch)).await;
+    pub(crate) fn new(
+        client: Client,
+        bus: Arc<Bus>,
+        clock: Arc<dyn Clock>,
+        settings: Arc<Settings>,
+        random: Arc<Mutex<fastrand::Rng>>,
+    ) -> Self {
+        Self { client, bus, clock, settings, random, writes: Semaphore::new(WRITES_AT_ONCE) }
+    }
+
+    /// Carries out a plan. When it returns, everything written or about to be is in the index, so that the next plan
+    /// counts it. Creations that the API server leaves without a definite answer go on in the background: trouble with
+    /// one claim keeps nobody from planning for the others.
+    pub(crate) async fn carry_out(self: &Arc<Self>, plan: &Plan, creations: &mut JoinSet<()>) {
+        for launch in &plan.launches {
+            if let Some(creation) = self.launch(launch) {
+                creations.spawn(creation);
+            }
+        }
         stream::iter(&plan.removals)
             .for_each_concurrent(WRITES_AT_ONCE, |removal| self.remove(removal))
             .await;
+        let all = async { while creations.join_next().await.is_some() {} };
+        if timeout(self.settings.write_patience, all).await.is_err() {
+            warn!(claims = creations.len(), "the API server has given no definite answer about new claims");
+        }
     }
 
-    async fn launch(&self, launch: &Launch) {
-        let Some(pool) = self.bus.index.lock().definition(&launch.pool).cloned() else { return };
+    /// Counts the claim for a launch from now on; what is returned creates it.
+    fn launch(self: &Arc<Self>, launch: &Launch) -> Option<BoxFuture<'static, ()>> {
+        let pool = self.bus.index.lock().definition(&launch.pool).cloned()?;
         let name = self.name(&launch.pool);
         let claim = launched_claim(name, launch, &pool, self.settings.scope.as_deref());
-        let about_pool = about_ours("NodePool", &launch.pool, &pool.uid);
+        self.bus.index.lock().claims.intend(&claim, self.clock.now());
+        let (executor, launch) = (self.clone(), launch.clone());
+        Some(Box::pin(async move { executor.create_for(&launch, claim, &pool.uid).await }))
+    }
+
+    async fn create_for(&self, launch: &Launch, claim: NodeClaim, pool_uid: &str) {
+        let about_pool = about_ours("NodePool", &launch.pool, pool_uid);
+        let name = claim.name_any();
         match self.create(claim).await {
-            Ok(created) => {
-                info!(claim = created.name_any(), pool = %launch.pool, why = launch.message, "claim made");
+            Ok(_) => {
+                info!(claim = name, pool = %launch.pool, why = launch.message, "claim made");
                 self.bus.metrics.claim_created(&launch.pool, &launch.purpose);
-                let message = format!("claim {}: {}", created.name_any(), launch.message);
+                let message = format!("claim {name}: {}", launch.message);
                 self.bus.events.say(Note { about: about_pool, warning: false, reason: "ScaleUp", message });
             }
             Err(error) => {
                 warn!(pool = %launch.pool, %error, "the claim was refused");
+                let changed = self.bus.index.lock().claims.refused(&name);
+                self.bus.announce(changed);
                 let message = format!("the API server refused a claim: {error}");
                 self.bus.events.say(Note {
                     about: about_pool,
@@ -67,13 +101,14 @@ impl Executor {
     }
 
     /// Creates a claim, once. An answer that was lost leaves open whether the claim exists, so the same name is tried
-    /// until the API server gives a definite answer; only then may anyone plan again.
+    /// until the API server gives a definite answer.
     pub(crate) async fn create(&self, claim: NodeClaim) -> Result<NodeClaim, kube::Error> {
         let api: Api<NodeClaim> = Api::all(self.client.clone());
         let parameters =
             PostParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let mut errors = 0;
         loop {
+            let turn = self.writes.acquire().await;
             let outcome = match api.create(&parameters, &claim).await {
                 Err(error) if is_conflict(&error) => match api.get(&claim.name_any()).await {
                     Ok(existing) if existing.spec == claim.spec => Ok(existing),
@@ -82,6 +117,7 @@ impl Executor {
                 },
                 outcome => outcome,
             };
+            drop(turn);
             match outcome {
                 Ok(created) => {
                     let changed = self.bus.index.lock().claims.wrote(created.clone(), self.clock.now());

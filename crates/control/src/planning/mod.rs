@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tracing::{debug, info};
 use windlass_core::plan::Target;
@@ -33,6 +34,7 @@ impl Planner {
     /// Plans, for ever.
     pub(crate) async fn run(&self) {
         let mut next = Instant::now();
+        let mut creations = JoinSet::new();
         loop {
             tokio::select! {
                 () = self.bus.plan.notified() => self.let_settle().await,
@@ -43,7 +45,7 @@ impl Planner {
             if let Some(wake_at) = decision.wake_at {
                 next = next.min(Instant::now() + until(wake_at, self.clock.now()));
             }
-            self.executor.carry_out(&decision).await;
+            self.executor.carry_out(&decision, &mut creations).await;
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
@@ -17,6 +18,9 @@ use windlass_testkit::eventually;
 
 use crate::hands::PATIENCE;
 use crate::lab::Lab;
+
+/// How soon a watch that could not be begun is tried again.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// What is written down about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,28 +135,38 @@ async fn keep<K>(
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize + Send + 'static,
 {
     let start = api.list(&ListParams::default().labels(selector)).await.unwrap();
-    let (version, entries) = (start.metadata.resource_version.unwrap_or_default(), entries.clone());
+    let (mut version, entries) = (start.metadata.resource_version.unwrap_or_default(), entries.clone());
     let parameters = WatchParams::default().labels(selector);
     tasks.spawn(async move {
-        let events = api.watch(&parameters, &version).await.unwrap();
-        let mut events = pin!(events);
-        while let Some(event) = events.next().await {
-            let (added, deleted, object) = match event.unwrap() {
-                WatchEvent::Added(object) => (true, false, object),
-                WatchEvent::Modified(object) => (false, false, object),
-                WatchEvent::Deleted(object) => (false, true, object),
-                WatchEvent::Bookmark(_) => continue,
-                WatchEvent::Error(status) => panic!("the watch of {kind:?} ended: {status:?}"),
+        // A watch ends by itself after a while and may be cut while nothing happens; the next goes on where it ended.
+        loop {
+            let Ok(events) = api.watch(&parameters, &version).await else {
+                tokio::time::sleep(AGAIN).await;
+                continue;
             };
-            let entry = Entry {
-                kind,
-                name: object.name_any(),
-                version: object.resource_version().unwrap().parse().unwrap(),
-                added,
-                deleted,
-                object: serde_json::to_value(&object).unwrap(),
-            };
-            entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+            let mut events = pin!(events);
+            while let Some(Ok(event)) = events.next().await {
+                let (added, deleted, object) = match event {
+                    WatchEvent::Added(object) => (true, false, object),
+                    WatchEvent::Modified(object) => (false, false, object),
+                    WatchEvent::Deleted(object) => (false, true, object),
+                    WatchEvent::Bookmark(bookmark) => {
+                        version = bookmark.metadata.resource_version;
+                        continue;
+                    }
+                    WatchEvent::Error(status) => panic!("the watch of {kind:?} cannot go on: {status:?}"),
+                };
+                version = object.resource_version().unwrap();
+                let entry = Entry {
+                    kind,
+                    name: object.name_any(),
+                    version: version.parse().unwrap(),
+                    added,
+                    deleted,
+                    object: serde_json::to_value(&object).unwrap(),
+                };
+                entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+            }
         }
     });
 }

@@ -46,7 +46,7 @@ plane_tests![
     a_drain_that_has_taken_its_time_no_longer_waits_for_pods_that_do_not_end,
     a_machine_that_lost_its_claim_and_runs_pods_is_adopted,
     a_machine_that_lost_its_claim_and_runs_nothing_is_ended_after_the_grace_period,
-    a_machine_beyond_its_pools_limits_is_not_adopted,
+    a_machine_beyond_its_pools_limits_is_not_adopted_but_drained_and_ended,
     a_node_with_neither_claim_nor_machine_is_deleted_after_two_answers,
     a_node_without_our_finalizer_is_never_taken_for_ours,
     pending_pods_get_a_machine_and_an_empty_node_is_given_back,

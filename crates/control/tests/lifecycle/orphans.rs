@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::ResourceExt;
-use kube::api::PostParams;
+use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 use tokio::time::Instant;
 use windlass_api::labels;
@@ -13,7 +13,7 @@ use windlass_testkit::objects::NodeBuilder;
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Kind};
-use crate::hands::{app_runs, at_work_for, delete_pods, deploy, disown, new_lab, node_of};
+use crate::hands::{app_runs, at_work_for, budgets, delete_pods, deploy, disown, new_lab, node_of, protect};
 use crate::lab::{Lab, PATIENCE};
 
 async fn lab_of_one(plane: Arc<ControlPlane>, name: &str, after: &str) -> Lab {
@@ -46,7 +46,7 @@ pub async fn a_machine_that_lost_its_claim_and_runs_pods_is_adopted(plane: Arc<C
     // An adopted machine is given back like any other.
     let deployments: kube::Api<k8s_openapi::api::apps::v1::Deployment> =
         kube::Api::namespaced(lab.client.clone(), &lab.namespace);
-    deployments.delete("web", &kube::api::DeleteParams::default()).await.unwrap();
+    deployments.delete("web", &DeleteParams::default()).await.unwrap();
     lab.everything_is_gone().await;
     lab.finish().await;
 }
@@ -71,15 +71,24 @@ pub async fn a_machine_that_lost_its_claim_and_runs_nothing_is_ended_after_the_g
     lab.finish().await;
 }
 
-pub async fn a_machine_beyond_its_pools_limits_is_not_adopted(plane: Arc<ControlPlane>) {
+pub async fn a_machine_beyond_its_pools_limits_is_not_adopted_but_drained_and_ended(
+    plane: Arc<ControlPlane>,
+) {
     let mut lab = lab_of_one(plane, "toomany", "1s").await;
     deploy(&lab, "web", 1, "3").await;
     app_runs(&lab, "web", 1).await;
     let claim = lab.ready_claims(1).await.remove(0);
+    protect(&lab, "web", 1).await;
     let diary = Diary::of(&lab).await;
     lab.pool("pool", &json!({"limits": {"cpu": 0}})).await;
     disown(&mut lab, &claim.name_any()).await;
-    diary.gone(Kind::Machine, &node_of(&claim)).await;
+    diary.first("the node is closed", |entry| entry.object["spec"]["unschedulable"] == true).await;
+    at_work_for(&lab, Duration::from_secs(2)).await;
+    assert_eq!(app_runs(&lab, "web", 1).await.len(), 1, "the budget allows no eviction");
+    budgets(&lab).delete("web", &DeleteParams::default()).await.unwrap();
+    let ended = diary.gone(Kind::Machine, &node_of(&claim)).await;
+    let evicted = diary.first("the pod is evicted", |entry| entry.kind == Kind::Pod && entry.deleted).await;
+    assert!(evicted.version < ended.version, "its pods leave first");
     diary.gone(Kind::Node, &node_of(&claim)).await;
     assert!(diary.made(Kind::Claim).is_empty());
     lab.finish().await;

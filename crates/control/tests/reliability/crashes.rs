@@ -1,7 +1,9 @@
 //! The controller is killed at any instruction, requests and answers get lost: nothing is launched twice or lost.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use http::Method;
@@ -235,6 +237,42 @@ pub async fn a_claim_whose_creation_was_answered_too_late_is_not_made_a_second_t
     lab.ready_claims(2).await;
     assert_eq!(lab.machines().await.len(), 2);
     faults.silence("nodeclaims", false);
+    running.crash().await;
+    lab.finish().await;
+}
+
+/// Every creation of a claim of one pool fails without a definite answer, for as long as it may.
+pub async fn trouble_with_one_pools_claims_keeps_nobody_else_waiting(plane: Arc<ControlPlane>) {
+    let mut lab = prepared(plane, "one-pool").await;
+    lab.settings.write_patience = Duration::from_secs(1);
+    lab.pool("unlucky", &json!({"template": {"metadata": {"labels": {"luck": "bad"}}}})).await;
+    let (faults, unlucky) = (Faults::default(), lab.named("unlucky"));
+    faults.decide(move |sent| {
+        let creates = sent.method == Method::POST && sent.path.ends_with("/nodeclaims");
+        if creates && sent.body["spec"]["poolRef"]["name"] == *unlucky {
+            return Fate::Broken;
+        }
+        Fate::Passes
+    });
+    let running = start(&lab, &faults);
+    lab.create_pod(lab.pod("unlucky", "3").node_selector("luck", "bad")).await;
+    eventually("a creation that fails", PATIENCE, async || {
+        faults
+            .log()
+            .iter()
+            .any(|sent| sent.body["spec"]["poolRef"]["name"] == *lab.named("unlucky"))
+            .then_some(())
+    })
+    .await;
+    lab.create_pod(lab.pod("lucky", "3")).await;
+    lab.ready_claims(1).await;
+    let tried =
+        faults.log().into_iter().filter(|sent| sent.body["spec"]["poolRef"]["name"] == *lab.named("unlucky"));
+    let names: BTreeSet<String> = tried.map(|sent| sent.body["metadata"]["name"].to_string()).collect();
+    assert_eq!(names.len(), 1, "the claim in doubt counts, and no other is made in its place: {names:?}");
+    faults.heal();
+    lab.all_pods_run().await;
+    lab.ready_claims(2).await;
     running.crash().await;
     lab.finish().await;
 }

@@ -28,6 +28,7 @@ plane_tests![
     a_controller_that_dies_after_every_few_effects_still_gets_through_a_claims_life,
     a_launch_whose_answer_is_lost_is_found_again_by_the_claims_uid,
     a_claim_whose_creation_was_answered_too_late_is_not_made_a_second_time,
+    trouble_with_one_pools_claims_keeps_nobody_else_waiting,
     a_claim_that_is_gone_before_its_creation_is_answered_is_not_remembered,
     pods_that_come_in_waves_get_one_claim_each_while_the_claim_watch_is_silent,
     a_node_that_only_the_cache_thinks_empty_is_kept,
