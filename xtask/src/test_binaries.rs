@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use crate::cargo;
 
-/// How many test binaries run at the same time. Those that need a control plane wait more than they compute.
-const AT_ONCE: usize = 2;
+/// How many test binaries run at the same time. Each runs several tests at a time by itself, on a control plane of its
+/// own, which keeps two cores busy.
+const AT_ONCE: usize = 1;
 
 /// A compiled set of tests.
 #[derive(Debug)]

@@ -281,7 +281,9 @@ pub async fn trouble_with_one_pools_claims_keeps_nobody_else_waiting(plane: Arc<
 pub async fn a_claim_that_is_gone_before_its_creation_is_answered_is_not_remembered(
     plane: Arc<ControlPlane>,
 ) {
-    let lab = prepared(plane, "overtaken").await;
+    let mut lab = prepared(plane, "overtaken").await;
+    // Nobody plans before the answer is there.
+    lab.settings.write_patience = PATIENCE;
     // Late enough that the pod does not run on the first claim's machine, which would then be adopted.
     lab.plain_provider(&json!({"bootDelay": "4s"})).await;
     lab.pool("pool", &json!({"disruption": {"consolidateAfter": "0s"}, "limits": {"nodes": 1}})).await;

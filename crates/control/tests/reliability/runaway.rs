@@ -76,13 +76,13 @@ pub async fn a_ready_node_that_does_not_take_pods_yet_is_waited_for(plane: Arc<C
     lab.finish().await;
 }
 
-/// Tried at 0, 4, 10 and 22 seconds: two to register, then twice as long a pause each time.
+/// Tried at 0, 7, 16 and 29 seconds: five to register, then twice as long a pause each time.
 pub async fn machines_that_never_join_are_tried_ever_less_often_while_others_progress(
     plane: Arc<ControlPlane>,
 ) {
     let mut lab = calm_lab(plane, "never-joins").await;
     let seconds = Duration::from_secs;
-    (lab.settings.registration_deadline, lab.settings.avoid_base) = (seconds(2), seconds(2));
+    (lab.settings.registration_deadline, lab.settings.avoid_base) = (seconds(5), seconds(2));
     let only =
         |kind: &str| json!([{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [kind]}]);
     lab.plain_provider(&json!({
