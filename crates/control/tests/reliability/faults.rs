@@ -134,19 +134,7 @@ impl Faults {
 }
 
 /// The plurals of what the controller watches.
-pub const WATCHED: [&str; 11] = [
-    "pods",
-    "nodes",
-    "daemonsets",
-    "namespaces",
-    "persistentvolumeclaims",
-    "persistentvolumes",
-    "storageclasses",
-    "csinodes",
-    "nodeproviders",
-    "nodepools",
-    "nodeclaims",
-];
+pub const WATCHED: [&str; 6] = ["pods", "nodes", "daemonsets", "nodeproviders", "nodepools", "nodeclaims"];
 
 struct Faulty {
     client: Client,

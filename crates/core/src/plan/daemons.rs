@@ -1,11 +1,10 @@
 use super::admission::admits;
-use super::amounts::{Amounts, Demand, Dimensions};
+use super::amounts::{Amounts, Dimensions};
 use super::view::View;
-use super::volumes::VolumeNeeds;
 use crate::model::{DaemonSet, Labels, Pod, PodOwner, Taint};
 
 /// The daemonsets: each node that is not there yet will carry their pods before it carries others.
-pub(super) struct Daemons<'a>(Vec<(&'a DaemonSet, Demand)>);
+pub(super) struct Daemons<'a>(Vec<(&'a DaemonSet, Amounts)>);
 
 /// Kubernetes cuts the name of an owner to this length before it appends five characters to name a pod.
 const LONGEST_NAME_BASE: usize = 58;
@@ -13,8 +12,7 @@ const LONGEST_NAME_BASE: usize = 58;
 impl<'a> Daemons<'a> {
     pub(super) fn new(view: &View<'a>, dimensions: &Dimensions) -> Self {
         let sets = view.snapshot.daemon_sets.values();
-        let none = VolumeNeeds::default();
-        Self(sets.map(|set| (&**set, dimensions.demand(&set.shape, &none))).collect())
+        Self(sets.map(|set| (&**set, dimensions.demand(&set.shape.requests))).collect())
     }
 
     /// What a node has left for others once the daemonsets that have no pod there yet have come.
