@@ -28,7 +28,7 @@ pub use node_claim::{
 };
 pub use node_pool::{
     Disruption, NodePool, NodePoolSpec, NodePoolStatus, NodeTemplate, NodeTemplateMetadata, NodeTemplateSpec,
-    ObjectRef,
+    ObjectRef, Performance,
 };
 pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus};
 pub use quantity::ApiQuantity;

@@ -1,9 +1,25 @@
+use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A demand on the labels that a node of the pool has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new(
+        "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)")
+        .message("operators In and NotIn need at least one value"),
+    validation = Rule::new(
+        "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0")
+        .message("operators Exists and DoesNotExist take no values"),
+    validation = Rule::new(
+        "!(self.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || \
+         (has(self.values) && size(self.values) == 1 && self.values[0].matches('^[0-9]{1,15}$'))")
+        .message("operators Gt, Lt, Gte and Lte need one value, a whole number of at most 15 digits"),
+    validation = Rule::new(
+        "!has(self.minValues) || self.operator != 'In' || (has(self.values) && size(self.values) >= self.minValues)")
+        .message("operator In needs at least minValues values")
+)]
 pub struct NodeRequirement {
     /// The label, for example `node.kubernetes.io/instance-type` or `topology.kubernetes.io/zone`.
     #[schemars(length(min = 1, max = 316))]
@@ -15,6 +31,11 @@ pub struct NodeRequirement {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 500), inner(length(max = 63)))]
     pub values: Vec<String>,
+    /// How many different values of the label the ways to get a machine must have at least, for example to have several
+    /// instance types to fall back on. A machine for which there are fewer is not launched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 50))]
+    pub min_values: Option<i32>,
 }
 
 /// How a requirement relates a label to its values.

@@ -3,8 +3,15 @@
 mod connection;
 mod crds;
 mod duration;
+mod explain;
+mod inputs;
+mod installation;
 mod logging;
+mod output;
+mod plan;
+mod planning;
 mod run;
+mod search;
 
 use std::process::ExitCode;
 
@@ -22,27 +29,44 @@ struct Arguments {
 enum Command {
     /// Run the controller.
     Run(Box<run::Run>),
+    /// Show what would be launched for pods, where they would go and what it would cost. Nothing is changed.
+    Plan(Box<plan::PlanCommand>),
+    /// Say why a pod waits or where it will go, or why a node stays or goes. Nothing is changed.
+    #[command(subcommand)]
+    Explain(explain::Explain),
     /// Print the custom resource definitions, ready for `kubectl apply --server-side -f -`.
     Crds,
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(stop) => return say(&stop),
+    };
     // Fails only if a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let outcome = match arguments.command {
-        Command::Run(command) => command.execute(),
-        Command::Crds => crds::print(),
+        Command::Run(command) => command.execute().map(|()| ExitCode::SUCCESS),
+        Command::Plan(command) => command.execute(),
+        Command::Explain(command) => command.execute().map(|()| ExitCode::SUCCESS),
+        Command::Crds => crds::print().map(|()| ExitCode::SUCCESS),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => complain(&error),
     }
 }
 
-#[expect(clippy::print_stderr, reason = "the command's own message to its user")]
+/// Says what is wrong with the arguments, or the help that they ask for. The code is that of every other error: the one
+/// that such errors usually end with means something else here.
+fn say(stop: &clap::Error) -> ExitCode {
+    // Where this cannot be printed, nothing can.
+    let _ = stop.print();
+    if stop.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
 fn complain(error: &anyhow::Error) -> ExitCode {
-    eprintln!("windlass: {}", in_words(error));
+    output::complain(&in_words(error));
     ExitCode::FAILURE
 }
 

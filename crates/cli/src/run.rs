@@ -3,10 +3,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::{Api, Client, ResourceExt};
+use clap::{Args, ValueEnum};
+use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,7 +18,9 @@ use windlass_serve::Probes;
 
 use crate::connection::Connection;
 use crate::duration::{parse as duration, parse_interval as interval};
+use crate::installation::Installation;
 use crate::logging;
+use crate::planning::Planning;
 
 /// Run the controller.
 #[derive(Debug, Args)]
@@ -27,17 +28,8 @@ use crate::logging;
 pub(crate) struct Run {
     #[command(flatten)]
     connection: Connection,
-    /// The namespace for the lease and for the records that Windlass keeps. It has to exist.
-    #[arg(long, env = "WINDLASS_NAMESPACE", default_value = "windlass-system", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    namespace: String,
-    /// The name by which this cluster's machines are told apart from others'. Default: the UID of the namespace
-    /// kube-system.
-    #[arg(long, env = "WINDLASS_CLUSTER_ID", value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
-    cluster_id: Option<String>,
-    /// Manage only pools, providers and claims with this value of the label windlass.dev/scope, for several
-    /// installations beside each other. Default: those without the label.
-    #[arg(long, env = "WINDLASS_SCOPE", value_name = "NAME", value_parser = scope_name)]
-    scope: Option<String>,
+    #[command(flatten)]
+    installation: Installation,
     /// Who this process is in the lease; two replicas with one name would both lead. Default: the host's name and a
     /// random suffix.
     #[arg(long, env = "WINDLASS_IDENTITY", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
@@ -54,8 +46,34 @@ pub(crate) struct Run {
     log_format: logging::Format,
 
     #[command(flatten)]
+    planning: Planning,
+    /// How long to look for a cheaper plan after the first answer, which takes milliseconds.
+    #[arg(long, env = "WINDLASS_SEARCH_TIME", default_value = "300ms", value_parser = interval, value_name = "TIME", help_heading = "Planning")]
+    search_time: Duration,
+    /// Whether to tell the scheduler which node each pod was planned for, by `status.nominatedNodeName`.
+    #[arg(
+        long,
+        env = "WINDLASS_NOMINATIONS",
+        default_value = "auto",
+        value_name = "CHOICE",
+        help_heading = "Planning"
+    )]
+    nominations: Nominations,
+    #[command(flatten)]
     times: Times,
 }
+
+/// Whether pods are nominated to the nodes that they were planned for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Nominations {
+    /// Where the cluster's scheduler heeds nominations, which it does from Kubernetes 1.35 on.
+    Auto,
+    /// Nowhere: the scheduler places pods as it likes.
+    Never,
+}
+
+/// The first minor version of Kubernetes 1 whose scheduler heeds nominations of others by default.
+const HEEDS_NOMINATIONS: u32 = 35;
 
 /// Delays, deadlines and intervals.
 #[derive(Debug, Args)]
@@ -126,10 +144,11 @@ impl Run {
             "--lease-retry must be shorter than --renew-deadline, or the lease would run out between two renewals"
         );
         let client = self.connection.connect().await?;
-        let cluster_id = self.cluster_id(&client).await?;
+        let cluster_id = self.installation.cluster_id(&client).await?;
         let mut random = fastrand::Rng::new();
         let identity = self.identity.clone().unwrap_or_else(|| default_identity(&mut random));
-        let settings = self.settings(cluster_id, identity);
+        let mut settings = self.settings(cluster_id, identity);
+        settings.nominates = self.nominations == Nominations::Auto && heeds_nominations(&client).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (leadership, metrics) = (Leadership::default(), Metrics::default());
         let mut registry = Registry::default();
@@ -167,27 +186,13 @@ impl Run {
         }
     }
 
-    /// Machines of another installation in the same cluster are others' machines, so the scope is part of the name.
-    async fn cluster_id(&self, client: &Client) -> Result<Text> {
-        let cluster = if let Some(id) = &self.cluster_id {
-            id.clone()
-        } else {
-            let namespaces: Api<Namespace> = Api::all(client.clone());
-            let system = namespaces.get("kube-system").await;
-            let system = system
-                .context("cannot read the namespace kube-system for the cluster's id: give --cluster-id")?;
-            system.uid().context("the namespace kube-system has no UID: give --cluster-id")?
-        };
-        Ok(match &self.scope {
-            Some(scope) => format!("{cluster}.{scope}").into(),
-            None => cluster.into(),
-        })
-    }
-
     fn settings(&self, cluster_id: Text, identity: String) -> Settings {
         let times = &self.times;
+        let defaults = Settings::new(cluster_id, self.installation.namespace.clone(), identity);
         Settings {
-            scope: self.scope.clone(),
+            plan: self.planning.settings(),
+            search_time: Some(self.search_time),
+            scope: self.installation.scope.clone(),
             lease_duration: times.lease_duration,
             renew_deadline: times.renew_deadline,
             lease_retry: times.lease_retry,
@@ -203,23 +208,16 @@ impl Run {
             poll_interval: times.poll_interval,
             avoid_base: times.avoid_base,
             avoid_max: times.avoid_max,
-            ..Settings::new(cluster_id, self.namespace.clone(), identity)
+            ..defaults
         }
     }
 }
 
-/// The scope becomes a label's value and a part of the lease's name.
-fn scope_name(text: &str) -> Result<String, String> {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_name = (1..=26).contains(&text.len())
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-');
-    if is_name {
-        Ok(text.to_owned())
-    } else {
-        Err("write 1 to 26 lower-case letters, digits and dashes".to_owned())
-    }
+/// Whether the cluster is new enough for nominations. A minor version may be written as `35+`.
+async fn heeds_nominations(client: &Client) -> Result<bool> {
+    let version = client.apiserver_version().await.context("cannot read the API server's version")?;
+    let digits: String = version.minor.chars().take_while(char::is_ascii_digit).collect();
+    Ok(version.major == "1" && digits.parse::<u32>().is_ok_and(|minor| minor >= HEEDS_NOMINATIONS))
 }
 
 fn default_identity(random: &mut fastrand::Rng) -> String {

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use kube::api::ListParams;
 use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt};
@@ -92,8 +93,8 @@ impl Health {
     /// Why the process is not ready, if it is not.
     pub fn unready(&self) -> Option<String> {
         let index = self.index.lock();
-        if !index.is_synced() {
-            Some("the cluster's objects have not all been listed yet".to_owned())
+        if let Some(missing) = index.unlisted() {
+            Some(missing)
         } else if !self.leadership.has_heard_within(self.patience) {
             let unknown = || "the API server has not answered about the lease yet".to_owned();
             Some(self.leadership.trouble().unwrap_or_else(unknown))
@@ -216,6 +217,11 @@ impl Controller {
             self.watch_kind::<Pod>(&all),
             self.watch_kind::<Node>(&all),
             self.watch_kind::<DaemonSet>(&all),
+            self.watch_kind::<Namespace>(&all),
+            self.watch_kind::<PersistentVolumeClaim>(&all),
+            self.watch_kind::<PersistentVolume>(&all),
+            self.watch_kind::<StorageClass>(&all),
+            self.watch_kind::<CSINode>(&all),
             self.watch_kind::<NodeProvider>(&ours),
             self.watch_kind::<NodePool>(&ours),
             self.watch_kind::<NodeClaim>(&ours),

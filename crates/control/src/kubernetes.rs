@@ -33,6 +33,10 @@ pub(crate) fn is_not_found(error: &Error) -> bool {
     status_code(error) == Some(404)
 }
 
+pub(crate) fn is_forbidden(error: &Error) -> bool {
+    status_code(error) == Some(403)
+}
+
 pub(crate) fn is_conflict(error: &Error) -> bool {
     status_code(error) == Some(409)
 }

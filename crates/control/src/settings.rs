@@ -62,6 +62,11 @@ pub struct Settings {
     /// The longest time for which an offering is avoided.
     pub avoid_max: Duration,
 
+    /// How long to look for a cheaper plan after the first answer. Where it is not given, the search takes as many steps
+    /// as `plan` says, and the same snapshot gives the same plan.
+    pub search_time: Option<Duration>,
+    /// Whether pods are nominated to the nodes that they were planned for.
+    pub nominates: bool,
     /// How many claims are worked on at the same time.
     pub concurrency: usize,
     /// How long the API server may hold one watch; also how long a dead connection goes unnoticed.
@@ -108,6 +113,8 @@ impl Settings {
             retry_max: seconds(60),
             avoid_base: seconds(60),
             avoid_max: seconds(3600),
+            search_time: Some(Duration::from_millis(300)),
+            nominates: true,
             concurrency: 64,
             watch_timeout: seconds(60),
             unready_after: seconds(60),

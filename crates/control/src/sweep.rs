@@ -336,6 +336,7 @@ enum Claimed {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -356,6 +357,8 @@ mod tests {
             taints: Vec::new(),
             startup_taints: Vec::new(),
             termination_grace_period: None,
+            min_values: BTreeMap::new(),
+            performance: Vec::new(),
             limits: Resources::from_iter([("cpu", 8000)]),
             max_nodes,
             min_nodes: 0,

@@ -1,11 +1,13 @@
+mod cluster;
+mod ours;
+mod volumes;
+
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use futures::{StreamExt, pin_mut};
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::ObjectMeta;
 use kube::core::DeserializeGuard;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -13,21 +15,20 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use windlass_api::{NodeClaim, NodePool, NodeProvider};
 use windlass_core::model::PodId;
 use windlass_providers::Clock;
 
-use crate::adapt;
 use crate::controller::Bus;
 use crate::index::{Changed, Index, Kind};
-use crate::kubernetes::{is_not_found, version};
+use crate::kubernetes::{is_forbidden, is_not_found};
 
-/// A kind of object that the index is kept up with.
-pub(crate) trait Watched:
-    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static
-{
+/// A kind of object that the index is kept up with. Nobody outside of this crate can make another.
+pub trait Watched: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static {
+    /// The kind.
     const KIND: Kind;
+    /// Takes in an object.
     fn seen(self, index: &mut Index, now: Timestamp) -> Changed;
+    /// Takes in that an object is gone.
     fn lost(gone: &ObjectMeta, index: &mut Index, now: Timestamp) -> Changed;
     /// Takes in that only these objects, named as by [`key`], exist.
     fn retain(index: &mut Index, seen: &BTreeSet<String>, now: Timestamp) -> Changed;
@@ -51,6 +52,8 @@ pub(crate) async fn watch<K: Watched>(
             Err(error) => {
                 if is_unknown(&error) {
                     warn!(kind = ?K::KIND, "the API server does not know this kind: install the custom resources with \"windlass crds | kubectl apply --server-side -f -\"");
+                } else if is_closed(&error) {
+                    warn!(kind = ?K::KIND, %error, "this kind may not be read, and nothing is decided without it: grant list and watch on it");
                 } else {
                     warn!(kind = ?K::KIND, %error, "a watch was interrupted and is taken up again");
                 }
@@ -93,6 +96,16 @@ fn is_unknown(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::InitialListFailed(error) if is_not_found(error))
 }
 
+/// Whether the API server does not let us read this kind.
+fn is_closed(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => {
+            is_forbidden(error)
+        }
+        _ => false,
+    }
+}
+
 fn readable<K: Watched>(object: DeserializeGuard<K>) -> Option<K> {
     match object.0 {
         Ok(object) => Some(object),
@@ -119,102 +132,21 @@ fn namespaced(object: &ObjectMeta) -> PodId {
     PodId::new(object.namespace.as_deref().unwrap_or_default(), name(object))
 }
 
-impl Watched for Pod {
-    const KIND: Kind = Kind::Pod;
+#[cfg(test)]
+mod tests {
+    use kube::Error;
+    use kube::core::Status;
+    use kube::runtime::watcher;
 
-    fn seen(self, index: &mut Index, now: Timestamp) -> Changed {
-        match adapt::pod(&self) {
-            Some(pod) => index.saw_pod(pod, now),
-            None => index.lost_pod(&namespaced(&self.metadata), now),
-        }
-    }
+    use super::{is_closed, is_unknown};
 
-    fn lost(gone: &ObjectMeta, index: &mut Index, now: Timestamp) -> Changed {
-        index.lost_pod(&namespaced(gone), now)
-    }
-
-    fn retain(index: &mut Index, seen: &BTreeSet<String>, now: Timestamp) -> Changed {
-        index.retain_pods(seen, now)
-    }
-}
-
-impl Watched for Node {
-    const KIND: Kind = Kind::Node;
-
-    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
-        let version = version(self.metadata.resource_version.as_deref());
-        index.saw_node(adapt::node(&self), version)
-    }
-
-    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
-        index.lost_node(name(gone))
-    }
-
-    fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
-        index.retain_nodes(seen)
-    }
-}
-
-impl Watched for DaemonSet {
-    const KIND: Kind = Kind::DaemonSet;
-
-    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
-        adapt::daemon_set(&self).map_or_else(Changed::nothing, |set| index.saw_daemon_set(set))
-    }
-
-    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
-        index.lost_daemon_set(&namespaced(gone))
-    }
-
-    fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
-        index.retain_daemon_sets(seen)
-    }
-}
-
-impl Watched for NodeProvider {
-    const KIND: Kind = Kind::NodeProvider;
-
-    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.saw_provider(self)
-    }
-
-    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
-        index.lost_provider(name(gone))
-    }
-
-    fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
-        index.retain_providers(seen)
-    }
-}
-
-impl Watched for NodePool {
-    const KIND: Kind = Kind::NodePool;
-
-    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.saw_pool(adapt::pool(&self))
-    }
-
-    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
-        index.lost_pool(name(gone))
-    }
-
-    fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
-        index.retain_pools(seen)
-    }
-}
-
-impl Watched for NodeClaim {
-    const KIND: Kind = Kind::NodeClaim;
-
-    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.claims.saw(self)
-    }
-
-    fn lost(gone: &ObjectMeta, index: &mut Index, now: Timestamp) -> Changed {
-        index.claims.lost(name(gone), gone.uid.as_deref().unwrap_or_default(), now)
-    }
-
-    fn retain(index: &mut Index, seen: &BTreeSet<String>, now: Timestamp) -> Changed {
-        index.claims.retain(seen, now)
+    #[test]
+    fn a_kind_that_may_not_be_read_is_told_from_one_that_does_not_exist() {
+        let answer = |code| Error::Api(Box::new(Status::failure("no", "No").with_code(code)));
+        assert!(is_closed(&watcher::Error::InitialListFailed(answer(403))));
+        assert!(is_closed(&watcher::Error::WatchStartFailed(answer(403))));
+        assert!(!is_closed(&watcher::Error::InitialListFailed(answer(404))));
+        assert!(is_unknown(&watcher::Error::InitialListFailed(answer(404))));
+        assert!(!is_unknown(&watcher::Error::InitialListFailed(answer(403))));
     }
 }

@@ -8,6 +8,7 @@ pub mod model;
 mod money;
 mod quantity;
 
+pub mod pack;
 pub mod plan;
 
 pub use money::{Price, PriceError};

@@ -2,10 +2,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
-use windlass_api::NodeProviderSpec;
+use windlass_api::{NodeProviderSpec, SimulatedProvider};
 use windlass_core::Text;
+use windlass_core::model::InstanceType;
 
-use crate::simulated::Simulated;
+use crate::simulated::{self, Simulated};
 use crate::{Clock, Provider, ProviderError, ProviderFactory};
 
 /// Makes the providers that Windlass has, by the source of machines that their specification names.
@@ -21,16 +22,28 @@ pub struct Factory {
     pub namespace: String,
 }
 
+/// The machines that a specification itself says are on offer, without a provider being asked and whatever of them is
+/// taken.
+pub fn stated_offers(name: &Text, spec: &NodeProviderSpec) -> Result<Vec<InstanceType>, ProviderError> {
+    simulated::instance_types(simulated_part(name, spec)?)
+}
+
+fn simulated_part<'s>(
+    name: &Text,
+    spec: &'s NodeProviderSpec,
+) -> Result<&'s SimulatedProvider, ProviderError> {
+    spec.simulated.as_ref().ok_or_else(|| {
+        let message =
+            format!("provider {name} names no source of machines that this version knows: simulated");
+        ProviderError::InvalidConfiguration { message }
+    })
+}
+
 impl ProviderFactory for Factory {
     fn build(&self, name: &Text, spec: &NodeProviderSpec) -> Result<Arc<dyn Provider>, ProviderError> {
-        let Some(simulated) = &spec.simulated else {
-            let message =
-                format!("provider {name} names no source of machines that this version knows: simulated");
-            return Err(ProviderError::InvalidConfiguration { message });
-        };
         let provider = Simulated::new(
             name.clone(),
-            simulated,
+            simulated_part(name, spec)?,
             self.cluster_id.clone(),
             self.namespace.clone(),
             self.client.clone(),

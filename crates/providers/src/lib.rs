@@ -16,7 +16,7 @@ pub mod simulated;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{ErrorKind, ProviderError};
-pub use factory::Factory;
+pub use factory::{Factory, stated_offers};
 pub use guard::{GuardSettings, Guarded};
 pub use machine::{LaunchRequest, Machine, MachineState, MachineTag, Termination};
 pub use provider::{Provider, ProviderFactory};

@@ -8,6 +8,7 @@ mod kills;
 mod leaders;
 mod limits;
 mod logs;
+mod looks;
 mod probes;
 mod sights;
 mod stage;
@@ -28,6 +29,7 @@ use leaders::{
 };
 use limits::limits_hold_at_every_instant_and_more_comes_once_they_are_raised;
 use logs::a_log_for_programs_is_one_object_a_line_and_no_log_has_the_token;
+use looks::a_plan_for_a_live_cluster_shows_what_would_happen_and_changes_nothing;
 use probes::{in_a_bare_cluster_it_waits_and_says_what_is_missing, probes_and_metrics_tell_what_happens};
 
 // The longest first.
@@ -43,6 +45,7 @@ windlass_testkit::plane_tests![
     the_second_of_two_processes_finishes_what_the_first_was_killed_at,
     a_leader_that_was_frozen_follows_once_it_thaws,
     a_lease_is_never_written_as_shorter_than_it_is,
+    a_plan_for_a_live_cluster_shows_what_would_happen_and_changes_nothing,
     in_a_bare_cluster_it_waits_and_says_what_is_missing,
     probes_and_metrics_tell_what_happens,
     a_log_for_programs_is_one_object_a_line_and_no_log_has_the_token,

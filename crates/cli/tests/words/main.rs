@@ -48,7 +48,7 @@ fn kubeconfig(folder: &Path) -> String {
 #[test]
 fn the_help_names_the_commands() {
     let help = printed(&["--help"]);
-    for word in ["run", "crds", "--version"] {
+    for word in ["run", "plan", "explain", "crds", "--version"] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
 }
@@ -66,7 +66,13 @@ fn every_flag_of_run_is_in_its_help_with_its_variable() {
         };
         assert!(help.contains(&format!("[env: {variable}=")), "--{name} has no {variable}:\n{help}");
     }
-    for default in ["[default: windlass-system]", "[default: 0.0.0.0:8080]", "[default: 15s]"] {
+    for default in [
+        "[default: windlass-system]",
+        "[default: 0.0.0.0:8080]",
+        "[default: 15s]",
+        "[default: -10]",
+        "[default: respect]",
+    ] {
         assert!(help.contains(default), "{default} is missing:\n{help}");
     }
 }
@@ -176,8 +182,16 @@ fn values_that_mean_nothing_are_refused_with_the_flags_name() {
         ("--scope", "Team A", "lower-case"),
         ("--log", "info,windlass=loud", "trace"),
         ("--log", "inof", "info"),
+        ("--min-priority", "low", "--min-priority"),
+        ("--preferences", "perhaps", "respect"),
     ] {
         let words = refused(&["run", flag, value]);
         assert!(words.contains(flag) && words.contains(advice), "{flag} {value:?}: {words}");
     }
+}
+
+#[test]
+fn a_negative_priority_is_a_value_and_not_a_flag() {
+    let words = refused(&["run", "--min-priority", "-5", "--preferences", "ignore"]);
+    assert!(words.contains("give --kubeconfig or run inside one"), "{words}");
 }

@@ -3,20 +3,36 @@
 
 mod claim;
 mod node;
+mod node_affinity;
 mod pod;
+mod pod_affinity;
 mod pool;
+mod ports;
+mod requests;
+mod requirement;
+mod selector;
+mod shape;
+mod spread;
+mod volume;
 
 pub use claim::claim;
 pub use node::node;
 pub use pod::{daemon_set, pod};
 pub use pool::{PoolDefinition, pool};
+pub use volume::{attach_limits, storage_class, volume, volume_claim};
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use windlass_api::ApiQuantity;
 use windlass_core::Text;
 use windlass_core::model::{Effect, Labels, Resources, Taint};
+
+/// The labels of a namespace from the API, by which pods may mean the pods in it.
+pub fn namespace(namespace: &Namespace) -> Labels {
+    labels(namespace.metadata.labels.iter().flatten())
+}
 
 /// Amounts from a Kubernetes resource list. The API server has checked them; one that it let through and that makes no
 /// sense to us counts as nothing.

@@ -3,6 +3,7 @@ use k8s_openapi::api::core::v1::Node as ApiNode;
 use windlass_api::labels as marks;
 use windlass_core::model::{Node, Readiness, Taint};
 
+use super::node_affinity::NAME_FIELD;
 use super::{effect_named, labels, resources, text};
 
 /// A node from the API.
@@ -17,7 +18,7 @@ pub fn node(node: &ApiNode) -> Node {
     });
     let mut labels = labels(metadata.labels.iter().flatten());
     // Node affinity can also match this field; as a label it needs no case of its own.
-    labels.set("metadata.name", text(metadata.name.as_ref()));
+    labels.set(NAME_FIELD, text(metadata.name.as_ref()));
     Node {
         name: text(metadata.name.as_ref()),
         uid: text(metadata.uid.as_ref()),

@@ -2,16 +2,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet as ApiDaemonSet;
-use k8s_openapi::api::core::v1::{
-    Container, NodeSelectorRequirement, NodeSelectorTerm, Pod as ApiPod, PodSpec, Toleration as ApiToleration,
-};
+use k8s_openapi::api::core::v1::{Pod as ApiPod, PodSpec};
 use windlass_core::Text;
-use windlass_core::model::{
-    DaemonSet, Labels, Operator, Pod, PodId, PodOwner, PodShape, PodState, Requirement, Requirements,
-    Resources, Toleration, TolerationOperator,
-};
+use windlass_core::model::{DaemonSet, Labels, Pod, PodId, PodOwner, PodShape, PodState};
 
-use super::{effect_named, labels, resources, text};
+use super::shape::shape;
+use super::volume::claim_names;
+use super::{labels, text};
 
 /// A pod from the API, or none if it has ended: it holds no place any more.
 pub fn pod(pod: &ApiPod) -> Option<Pod> {
@@ -20,28 +17,54 @@ pub fn pod(pod: &ApiPod) -> Option<Pod> {
         return None;
     }
     let spec = pod.spec.as_ref()?;
+    let id =
+        PodId { namespace: text(pod.metadata.namespace.as_ref()), name: text(pod.metadata.name.as_ref()) };
+    let labels = labels(pod.metadata.labels.iter().flatten());
+    let state = state(pod, spec);
+    let mut shape = shape(spec, &id.namespace, &labels, owner(pod));
+    if matches!(state, PodState::Bound(_)) && shape.belongs_to_node() {
+        forget_the_way_here(&mut shape);
+    }
     Some(Pod {
-        id: PodId {
-            namespace: text(pod.metadata.namespace.as_ref()),
-            name: text(pod.metadata.name.as_ref()),
-        },
         uid: text(pod.metadata.uid.as_ref()),
-        shape: Arc::new(PodShape { owner: owner(pod), ..shape(spec) }),
-        state: state(pod, spec),
+        shape: Arc::new(shape),
+        labels: Arc::new(labels),
+        volume_claims: claim_names(spec, &id.name),
+        nominated: nominated(pod, &state),
+        state,
         deleting: pod.metadata.deletion_timestamp.is_some(),
+        id,
     })
 }
 
-/// A daemonset from the API.
+/// A daemonset from the API. Its shape is that of its template; what the daemonset's controller adds to each pod is not in
+/// it.
 pub fn daemon_set(set: &ApiDaemonSet) -> Option<DaemonSet> {
-    let spec = set.spec.as_ref()?.template.spec.as_ref()?;
-    Some(DaemonSet {
-        id: PodId {
-            namespace: text(set.metadata.namespace.as_ref()),
-            name: text(set.metadata.name.as_ref()),
-        },
-        shape: Arc::new(PodShape { owner: PodOwner::DaemonSet, ..shape(spec) }),
-    })
+    let template = &set.spec.as_ref()?.template;
+    let id =
+        PodId { namespace: text(set.metadata.namespace.as_ref()), name: text(set.metadata.name.as_ref()) };
+    let own = template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
+    let own = own.map_or_else(Labels::new, labels);
+    let shape = shape(template.spec.as_ref()?, &id.namespace, &own, PodOwner::DaemonSet);
+    Some(DaemonSet { shape: Arc::new(shape), id })
+}
+
+/// A pod that comes and goes with its node and is there needs no other place. That it was meant for just this node would
+/// only keep the pods of a daemonset, one on each of thousands of nodes, from sharing a shape.
+fn forget_the_way_here(shape: &mut PodShape) {
+    shape.node_selector = Labels::new();
+    shape.node_affinity.clear();
+    shape.node_preferences.clear();
+    shape.tolerations.clear();
+}
+
+/// The node on which a pod that has none yet is expected.
+fn nominated(pod: &ApiPod, state: &PodState) -> Option<Text> {
+    if matches!(state, PodState::Bound(_)) {
+        return None;
+    }
+    let name = pod.status.as_ref()?.nominated_node_name.as_deref()?;
+    (!name.is_empty()).then(|| name.into())
 }
 
 fn state(pod: &ApiPod, spec: &PodSpec) -> PodState {
@@ -78,115 +101,12 @@ fn owner(pod: &ApiPod) -> PodOwner {
     }
 }
 
-fn shape(spec: &PodSpec) -> PodShape {
-    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let required =
-        affinity.and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
-    PodShape {
-        requests: requests(spec),
-        node_selector: spec.node_selector.as_ref().map_or_else(Labels::new, labels),
-        node_affinity: required
-            .into_iter()
-            .flat_map(|required| required.node_selector_terms.iter().map(term))
-            .collect(),
-        tolerations: spec.tolerations.iter().flatten().filter_map(toleration).collect(),
-        priority: spec.priority.unwrap_or(0),
-        foreign_scheduler: spec.scheduler_name.as_deref().is_some_and(|name| name != "default-scheduler"),
-        owner: PodOwner::Controller,
-    }
-}
-
-/// What a pod asks for, as kube-scheduler computes it: the containers and sidecars together, or an init container and
-/// the sidecars started before it where that is more; then overhead; and a pod's place. Requests of the pod as a whole
-/// replace the sum for the resources they name.
-fn requests(spec: &PodSpec) -> Resources {
-    let asked = |container: &Container| {
-        resources(container.resources.as_ref().and_then(|resources| resources.requests.as_ref()))
-    };
-    let mut running = Resources::new();
-    for container in &spec.containers {
-        running.add(&asked(container));
-    }
-    let (mut sidecars, mut starting) = (Resources::new(), Resources::new());
-    for container in spec.init_containers.iter().flatten() {
-        if container.restart_policy.as_deref() == Some("Always") {
-            sidecars.add(&asked(container));
-            starting.raise_to(&sidecars);
-        } else {
-            let mut with_sidecars = sidecars.clone();
-            with_sidecars.add(&asked(container));
-            starting.raise_to(&with_sidecars);
-        }
-    }
-    running.add(&sidecars);
-    running.raise_to(&starting);
-    let whole = resources(spec.resources.as_ref().and_then(|resources| resources.requests.as_ref()));
-    for (name, amount) in whole.iter() {
-        running.set(name, amount);
-    }
-    running.add(&resources(spec.overhead.as_ref()));
-    running.with(Resources::PODS, 1)
-}
-
-/// One term of a required node affinity. The only field that a term may match is `metadata.name`, which nodes carry
-/// as if it were a label. A term that Kubernetes would not match is kept as one that nothing meets, so
-/// that the pod is never placed where the scheduler would not.
-fn term(term: &NodeSelectorTerm) -> Requirements {
-    let mut requirements = Requirements::new();
-    let empty = term.match_expressions.iter().flatten().next().is_none()
-        && term.match_fields.iter().flatten().next().is_none();
-    if empty {
-        requirements.add(&"".into(), Requirement::equals("an empty term matches nothing".into()));
-    }
-    for expression in term.match_expressions.iter().flatten() {
-        requirements.add(&expression.key.as_str().into(), requirement(expression));
-    }
-    for field in term.match_fields.iter().flatten() {
-        requirements.add(&field.key.as_str().into(), requirement(field));
-    }
-    requirements
-}
-
-fn requirement(expression: &NodeSelectorRequirement) -> Requirement {
-    let key: Text = expression.key.as_str().into();
-    let values: Vec<Text> = expression.values.iter().flatten().map(|value| value.as_str().into()).collect();
-    let operator = match expression.operator.as_str() {
-        "In" => Operator::In,
-        "NotIn" => Operator::NotIn,
-        "Exists" => Operator::Exists,
-        "DoesNotExist" => Operator::DoesNotExist,
-        "Gt" => Operator::Gt,
-        "Lt" => Operator::Lt,
-        _ => return Requirement::equals("an unknown operator matches nothing".into()),
-    };
-    let nothing = || Requirement::equals("a malformed requirement matches nothing".into());
-    Requirement::new(&key, operator, &values).unwrap_or_else(|_| nothing())
-}
-
-fn toleration(toleration: &ApiToleration) -> Option<Toleration> {
-    let operator = match toleration.operator.as_deref() {
-        None | Some("" | "Equal") => TolerationOperator::Equal,
-        Some("Exists") => TolerationOperator::Exists,
-        Some(_) => return None,
-    };
-    let effect = match toleration.effect.as_deref() {
-        None | Some("") => None,
-        Some(name) => Some(effect_named(name)?),
-    };
-    Some(Toleration {
-        key: toleration.key.as_deref().filter(|key| !key.is_empty()).map(Into::into),
-        operator,
-        value: text(toleration.value.as_ref()),
-        effect,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use windlass_core::model::{PodOwner, PodState};
+    use windlass_core::model::{PodOwner, PodState, Selector};
 
-    use super::pod;
+    use super::{daemon_set, pod};
 
     fn read(object: Value) -> Option<windlass_core::model::Pod> {
         pod(&serde_json::from_value(object).unwrap())
@@ -194,37 +114,6 @@ mod tests {
 
     fn with_spec(spec: &Value) -> windlass_core::model::Pod {
         read(json!({"metadata": {"name": "p", "namespace": "d"}, "spec": spec})).unwrap()
-    }
-
-    #[test]
-    fn an_init_container_counts_only_where_it_asks_for_more() {
-        let container = |cpu: &str, memory: &str| json!({"name": "c", "resources": {"requests": {"cpu": cpu, "memory": memory}}});
-        let pod = with_spec(&json!({
-            "containers": [container("1", "1Gi"), container("500m", "1Gi")],
-            "initContainers": [container("2", "512Mi")],
-            "overhead": {"cpu": "100m"},
-        }));
-        let requests = &pod.shape.requests;
-        assert_eq!((requests.get("cpu"), requests.get("memory"), requests.get("pods")), (2100, 2 << 30, 1));
-    }
-
-    #[test]
-    fn a_sidecar_counts_beside_the_containers_and_beside_the_init_containers_after_it() {
-        let container = |cpu: &str, policy: Option<&str>| json!({"name": "c", "restartPolicy": policy, "resources": {"requests": {"cpu": cpu}}});
-        let pod = with_spec(&json!({
-            "containers": [container("1", None)],
-            "initContainers": [container("3", None), container("2", Some("Always")), container("1500m", None)],
-        }));
-        assert_eq!(pod.shape.requests.get("cpu"), 3500, "sidecar 2 and the init container of 1.5 after it");
-    }
-
-    #[test]
-    fn requests_of_the_pod_as_a_whole_replace_the_sum() {
-        let pod = with_spec(&json!({
-            "containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
-            "resources": {"requests": {"cpu": "4"}},
-        }));
-        assert_eq!((pod.shape.requests.get("cpu"), pod.shape.requests.get("memory")), (4000, 1 << 30));
     }
 
     #[test]
@@ -268,17 +157,67 @@ mod tests {
     }
 
     #[test]
-    fn a_term_that_kubernetes_would_not_match_matches_no_node() {
-        let affinity = |terms: Value| {
-            json!({"containers": [], "affinity": {"nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}})
+    fn a_pod_keeps_its_labels_its_volume_claims_and_where_it_is_expected() {
+        let object = json!({
+            "metadata": {"name": "p", "namespace": "d", "labels": {"app": "web"}},
+            "spec": {"containers": [], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]},
+            "status": {"nominatedNodeName": "n1"},
+        });
+        let pod = read(object.clone()).unwrap();
+        assert_eq!(pod.labels.get("app").map(|value| &**value), Some("web"));
+        assert_eq!((&*pod.volume_claims[0], pod.nominated.as_deref()), ("c", Some("n1")));
+        let mut bound = object;
+        bound["spec"]["nodeName"] = json!("n2");
+        assert_eq!(read(bound).unwrap().nominated, None, "it is on a node: it is expected nowhere else");
+        assert_eq!(with_spec(&json!({"containers": []})).nominated, None);
+    }
+
+    #[test]
+    fn the_pods_of_a_daemonset_share_a_shape_once_they_are_on_their_nodes() {
+        let on = |name: &str, bound: bool| {
+            let owner = json!([{"kind": "DaemonSet", "name": "o", "uid": "u", "apiVersion": "apps/v1", "controller": true}]);
+            let field = json!({"key": "metadata.name", "operator": "In", "values": [name]});
+            let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchFields": [field]}]}}});
+            let ports = json!([{"containerPort": 80, "hostPort": 80}]);
+            let mut spec = json!({"containers": [{"name": "c", "ports": ports}], "affinity": affinity});
+            if bound {
+                spec["nodeName"] = json!(name);
+            }
+            read(json!({"metadata": {"name": "p", "ownerReferences": owner}, "spec": spec})).unwrap().shape
         };
-        for terms in
-            [json!([{}]), json!([{"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["x"]}]}])]
-        {
-            let pod = with_spec(&affinity(terms));
-            let labels = windlass_core::model::Labels::new().with("a", "1");
-            assert!(pod.shape.node_affinity[0].check(&labels).is_err());
-        }
+        assert_eq!(on("n1", true), on("n2", true));
+        assert_eq!(on("n1", true).host_ports.len(), 1, "what others there must know of is kept");
+        assert_ne!(on("n1", false), on("n2", false), "those on their way are meant for one node");
+    }
+
+    #[test]
+    fn a_daemonset_is_as_its_template_with_its_keys_resolved() {
+        let constraint = json!({
+            "topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {}, "matchLabelKeys": ["app"],
+        });
+        let apart = json!([{"topologyKey": "host", "labelSelector": {}, "matchLabelKeys": ["app"]}]);
+        let template = json!({
+            "metadata": {"labels": {"app": "agent"}},
+            "spec": {
+                "hostNetwork": true,
+                "containers": [{"name": "c", "ports": [{"containerPort": 9100}]}],
+                "topologySpreadConstraints": [constraint],
+                "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}},
+                "tolerations": [{"operator": "Exists"}],
+            },
+        });
+        let object = json!({
+            "metadata": {"name": "agent", "namespace": "d"},
+            "spec": {"selector": {}, "template": template},
+        });
+        let set = daemon_set(&serde_json::from_value(object).unwrap()).unwrap();
+        let has_key =
+            |selector: &Selector| matches!(selector, Selector::Matching(all) if all.get("app").is_some());
+        assert!(has_key(&set.shape.spread[0].selector) && has_key(&set.shape.pod_anti_affinity[0].selector));
+        assert!(set.shape.pod_anti_affinity[0].namespaces.include("d", None));
+        assert_eq!((set.shape.host_ports[0].port, set.shape.tolerations.len()), (9100, 1));
+        assert_eq!((set.shape.owner, &*set.id.name), (PodOwner::DaemonSet, "agent"));
     }
 }

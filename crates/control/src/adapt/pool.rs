@@ -1,7 +1,10 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_api::{LimitedDuration, NodePool, NodePoolStatus, RequirementOperator};
-use windlass_core::model::{Operator, Pool, Requirement, Requirements, Resources};
+use windlass_api::{LimitedDuration, NodePool, NodePoolStatus, NodeRequirement, RequirementOperator};
+use windlass_core::model::{
+    Operator, Performance, Pool, Requirement, RequirementError, Requirements, Resources,
+};
 use windlass_core::{Quantity, Text};
 
 use super::{labels, taints, text};
@@ -26,15 +29,18 @@ pub struct PoolDefinition {
 pub fn pool(pool: &NodePool) -> PoolDefinition {
     let (spec, template) = (&pool.spec, &pool.spec.template);
     let mut error = None;
-    let mut requirements = Requirements::new();
-    for requirement in &template.spec.requirements {
-        let key: Text = requirement.key.as_str().into();
-        let values: Vec<Text> = requirement.values.iter().map(|value| value.as_str().into()).collect();
-        match Requirement::new(&key, operator(requirement.operator), &values) {
-            Ok(parsed) => requirements.add(&key, parsed),
-            Err(problem) => error = Some(format!("spec.template.spec.requirements: {problem}")),
-        }
-    }
+    let mut read = |list: &[NodeRequirement], field: &str| {
+        requirements(list).unwrap_or_else(|problem| {
+            error = Some(format!("{field}: {problem}"));
+            Requirements::new()
+        })
+    };
+    let demands = read(&template.spec.requirements, "spec.template.spec.requirements");
+    let performance = spec.performance.iter().map(|performance| Performance {
+        requirements: read(&performance.requirements, "spec.performance"),
+        percent: u32::try_from(performance.percent).unwrap_or(100),
+    });
+    let performance = performance.collect();
     let (mut limits, mut max_nodes) = (Resources::new(), None);
     for (name, quantity) in &spec.limits {
         match quantity.as_str().parse::<Quantity>() {
@@ -58,12 +64,14 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             name: text(pool.metadata.name.as_ref()),
             provider: spec.provider_ref.name.as_str().into(),
             weight: spec.weight,
-            requirements,
+            requirements: demands,
             labels: labels(&template.metadata.labels),
             annotations: labels(&template.metadata.annotations),
             taints: taints(&template.spec.taints),
             startup_taints: taints(&template.spec.startup_taints),
             termination_grace_period: template.spec.termination_grace_period.and_then(LimitedDuration::limit),
+            min_values: min_values(&template.spec.requirements),
+            performance,
             limits,
             max_nodes,
             min_nodes: u32::try_from(spec.min_nodes).unwrap_or(0),
@@ -75,6 +83,29 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
         error,
         status: pool.status.clone().unwrap_or_default(),
     }
+}
+
+fn requirements(list: &[NodeRequirement]) -> Result<Requirements, RequirementError> {
+    let mut requirements = Requirements::new();
+    for requirement in list {
+        let key: Text = requirement.key.as_str().into();
+        let values: Vec<Text> = requirement.values.iter().map(|value| value.as_str().into()).collect();
+        requirements.add(&key, Requirement::new(&key, operator(requirement.operator), &values)?);
+    }
+    Ok(requirements)
+}
+
+/// The variety that is asked for of each label; where it is asked for twice, the most.
+fn min_values(list: &[NodeRequirement]) -> BTreeMap<Text, u32> {
+    let mut least: BTreeMap<Text, u32> = BTreeMap::new();
+    for requirement in list {
+        let Some(number) = requirement.min_values.and_then(|number| u32::try_from(number).ok()) else {
+            continue;
+        };
+        let known = least.entry(requirement.key.as_str().into()).or_default();
+        *known = number.max(*known);
+    }
+    least
 }
 
 fn operator(operator: RequirementOperator) -> Operator {
@@ -112,6 +143,30 @@ mod tests {
     }
 
     #[test]
+    fn of_two_demands_for_variety_the_larger_counts() {
+        let requirement =
+            |key: &str, least: Option<i32>| json!({"key": key, "operator": "Exists", "minValues": least});
+        let requirements =
+            json!([requirement("type", Some(2)), requirement("type", Some(5)), requirement("zone", None)]);
+        let definition =
+            read(json!({"providerRef": {"name": "x"}, "template": {"spec": {"requirements": requirements}}}));
+        assert_eq!(definition.error, None);
+        assert_eq!(definition.pool.min_values, std::collections::BTreeMap::from([("type".into(), 5)]));
+    }
+
+    #[test]
+    fn performance_is_kept_in_its_order() {
+        let fast = json!({"key": "family", "operator": "In", "values": ["c7"]});
+        let definition = read(json!({"providerRef": {"name": "x"}, "performance": [
+            {"requirements": [fast], "percent": 125}, {"percent": 90},
+        ]}));
+        assert_eq!(definition.error, None);
+        let [fast, others] = &definition.pool.performance[..] else { panic!("{definition:?}") };
+        assert_eq!((fast.percent, others.percent), (125, 90));
+        assert!(fast.requirements.get("family").is_some() && others.requirements.is_empty());
+    }
+
+    #[test]
     fn a_pool_that_is_being_deleted_serves_nobody() {
         let mut object: windlass_api::NodePool = serde_json::from_value(json!({
             "apiVersion": "windlass.dev/v1alpha1", "kind": "NodePool", "metadata": {"name": "p"},
@@ -132,6 +187,11 @@ mod tests {
                 json!({"providerRef": {"name": "x"}, "template": {"spec": {"requirements": [
                     {"key": "a", "operator": "Gt", "values": ["b"]}]}}}),
                 "spec.template.spec.requirements",
+            ),
+            (
+                json!({"providerRef": {"name": "x"}, "performance": [
+                    {"percent": 90, "requirements": [{"key": "a", "operator": "In"}]}]}),
+                "spec.performance",
             ),
         ] {
             let definition = read(spec);

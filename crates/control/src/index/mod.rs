@@ -6,6 +6,9 @@ mod claims;
 mod nodes;
 mod pods;
 mod pools;
+mod shared;
+mod shelf;
+mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -16,15 +19,20 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 use windlass_core::Text;
-use windlass_core::model::{DaemonSet, Node, Pod, PodId, PodShape, Pool, Settings, Snapshot};
+use windlass_core::model::{
+    AttachLimits, DaemonSet, Labels, Node, Pod, PodId, PodShape, Pool, Settings, Snapshot, StorageClass,
+    Volume, VolumeClaim,
+};
 
 use crate::avoidance::Avoidance;
 
 pub use claims::ClaimMirror;
 pub use nodes::Registrant;
 pub use pools::{Catalogue, ProviderEntry};
+pub use shelf::Shelf;
 
 use crate::adapt::PoolDefinition;
+use shared::Shared;
 
 /// Who should look again after a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,6 +72,11 @@ pub enum Kind {
     Pod,
     Node,
     DaemonSet,
+    Namespace,
+    PersistentVolumeClaim,
+    PersistentVolume,
+    StorageClass,
+    CSINode,
     NodeProvider,
     NodePool,
     NodeClaim,
@@ -71,8 +84,19 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Pod, Self::Node, Self::DaemonSet, Self::NodeProvider, Self::NodePool, Self::NodeClaim];
+    pub const ALL: [Self; 11] = [
+        Self::Pod,
+        Self::Node,
+        Self::DaemonSet,
+        Self::Namespace,
+        Self::PersistentVolumeClaim,
+        Self::PersistentVolume,
+        Self::StorageClass,
+        Self::CSINode,
+        Self::NodeProvider,
+        Self::NodePool,
+        Self::NodeClaim,
+    ];
 }
 
 /// All that is known of the cluster.
@@ -80,15 +104,28 @@ impl Kind {
 pub struct Index {
     pods: Arc<BTreeMap<PodId, Arc<Pod>>>,
     nodes: Arc<BTreeMap<Text, Arc<Node>>>,
-    daemon_sets: Arc<BTreeMap<PodId, Arc<DaemonSet>>>,
     pools: Arc<BTreeMap<Text, Arc<Pool>>>,
     last_pod_change: Arc<BTreeMap<Text, Timestamp>>,
     /// The claims.
     pub claims: ClaimMirror,
+    /// The daemonsets.
+    pub daemon_sets: Shelf<PodId, Arc<DaemonSet>>,
+    /// The labels of the namespaces.
+    pub namespaces: Shelf<Text, Labels>,
+    /// The claims on volumes.
+    pub volume_claims: Shelf<PodId, VolumeClaim>,
+    /// The volumes.
+    pub volumes: Shelf<Text, Volume>,
+    /// The storage classes.
+    pub storage_classes: Shelf<Text, StorageClass>,
+    /// How many volumes can be attached to each node.
+    pub attach_limits: Shelf<Text, AttachLimits>,
     definitions: BTreeMap<Text, PoolDefinition>,
     providers: BTreeMap<Text, ProviderEntry>,
     avoidance: Avoidance,
-    shapes: BTreeSet<Arc<PodShape>>,
+    shapes: Shared<PodShape>,
+    labels: Shared<Labels>,
+    texts: Shared<str>,
     nodes_by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
     /// The UID and the version of each node.
     node_versions: BTreeMap<Text, (Text, u64)>,
@@ -116,7 +153,12 @@ impl Index {
             claims: self.claims.model(),
             nodes: self.nodes.clone(),
             pods: self.pods.clone(),
-            daemon_sets: self.daemon_sets.clone(),
+            daemon_sets: self.daemon_sets.model(),
+            namespaces: self.namespaces.model(),
+            volume_claims: self.volume_claims.model(),
+            volumes: self.volumes.model(),
+            storage_classes: self.storage_classes.model(),
+            attach_limits: self.attach_limits.model(),
             last_pod_change: self.last_pod_change.clone(),
             settings: settings.clone(),
         }
@@ -155,6 +197,18 @@ impl Index {
     pub fn is_synced(&self) -> bool {
         self.listed.len() == Kind::ALL.len()
     }
+
+    /// Which kinds have not been listed yet, in words, with what stands in the way of each as far as it is known.
+    pub fn unlisted(&self) -> Option<String> {
+        let missing = Kind::ALL.into_iter().filter(|kind| !self.listed.contains(kind));
+        let named = missing.map(|kind| match self.failing.get(&kind) {
+            Some(watch) => format!("{kind:?} ({})", watch.error),
+            None => format!("{kind:?}"),
+        });
+        let named: Vec<String> = named.collect();
+        let words = || format!("the cluster's objects have not all been listed yet: {}", named.join(", "));
+        (!named.is_empty()).then(words)
+    }
 }
 
 /// The index, shared. No lock is held across an await.
@@ -175,6 +229,25 @@ mod tests {
     use tokio::time::Instant;
 
     use super::{Index, Kind};
+
+    #[test]
+    fn kinds_that_have_not_been_listed_are_named_with_what_stands_in_the_way() {
+        let mut index = Index::default();
+        for kind in Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::StorageClass | Kind::CSINode)) {
+            index.listed(kind);
+        }
+        index.watch_failed(Kind::StorageClass, &"storageclasses is forbidden", Instant::now());
+        let words = index.unlisted().unwrap();
+        assert!(
+            words.ends_with("listed yet: StorageClass (storageclasses is forbidden), CSINode"),
+            "{words}"
+        );
+        assert!(!index.is_synced());
+        index.listed(Kind::StorageClass);
+        index.listed(Kind::CSINode);
+        assert_eq!(index.unlisted(), None);
+        assert!(index.is_synced());
+    }
 
     #[test]
     fn a_watch_that_keeps_failing_is_named_until_it_brings_something_or_falls_silent() {

@@ -3,16 +3,24 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use windlass_core::Text;
-use windlass_core::model::{DaemonSet, Pod, PodId, PodShape};
+use windlass_core::model::{DaemonSet, Labels, Pod, PodId, PodState};
 
 use super::{Changed, Index};
 
 impl Index {
     /// Takes in a pod that has not ended.
     pub fn saw_pod(&mut self, mut pod: Pod, now: Timestamp) -> Changed {
-        pod.shape = self.shared_shape(pod.shape);
-        if self.pods.get(&pod.id).is_some_and(|known| **known == pod) {
-            return Changed::nothing();
+        self.share_parts(&mut pod);
+        if let Some(known) = self.pods.get(&pod.id) {
+            if **known == pod {
+                return Changed::nothing();
+            }
+            // Who is expected where changes no plan, but a node may wait for it.
+            if (Pod { nominated: pod.nominated.clone(), ..(**known).clone() }) == pod {
+                let claims = self.claims_on(known.nominated.as_ref());
+                Arc::make_mut(&mut self.pods).insert(pod.id.clone(), Arc::new(pod));
+                return Changed { plan: false, claims, providers: false };
+            }
         }
         let before = self.pods.get(&pod.id).and_then(|known| known.node().cloned());
         let after = pod.node().cloned();
@@ -42,27 +50,13 @@ impl Index {
         for id in absent {
             changed |= self.lost_pod(&id, now);
         }
-        self.shapes.retain(|shape| Arc::strong_count(shape) > 1);
         changed
     }
 
     /// Takes in a daemonset.
     pub fn saw_daemon_set(&mut self, mut set: DaemonSet) -> Changed {
-        set.shape = self.shared_shape(set.shape);
-        Arc::make_mut(&mut self.daemon_sets).insert(set.id.clone(), Arc::new(set));
-        Changed::plan()
-    }
-
-    /// Takes in that a daemonset is gone.
-    pub fn lost_daemon_set(&mut self, id: &PodId) -> Changed {
-        Arc::make_mut(&mut self.daemon_sets).remove(id);
-        Changed::plan()
-    }
-
-    /// Takes in that only these daemonsets exist, named `namespace/name`.
-    pub fn retain_daemon_sets(&mut self, seen: &BTreeSet<String>) -> Changed {
-        Arc::make_mut(&mut self.daemon_sets).retain(|id, _| seen.contains(&id.to_string()));
-        Changed::plan()
+        set.shape = self.shapes.share(set.shape);
+        self.daemon_sets.saw(set.id.clone(), Arc::new(set))
     }
 
     /// The pod, if it is known and has not ended.
@@ -77,13 +71,25 @@ impl Index {
             .any(|pod| pod.node().is_some_and(|on| **on == *node) && !pod.shape.belongs_to_node())
     }
 
-    /// Identical pods share one shape.
-    fn shared_shape(&mut self, shape: Arc<PodShape>) -> Arc<PodShape> {
-        if let Some(known) = self.shapes.get(&shape) {
-            return known.clone();
+    /// Pods share what they have in common: a hundred thousand of them must fit in memory.
+    fn share_parts(&mut self, pod: &mut Pod) {
+        pod.shape = self.shapes.share(pod.shape.clone());
+        pod.labels = self.shared_labels(&pod.labels);
+        pod.id.namespace = self.texts.share(pod.id.namespace.clone());
+        if let PodState::Bound(node) = &mut pod.state {
+            *node = self.texts.share(node.clone());
         }
-        self.shapes.insert(shape.clone());
-        shape
+        pod.nominated = pod.nominated.take().map(|node| self.texts.share(node));
+    }
+
+    /// Labels that differ only in a part still share the keys and values that are the same.
+    fn shared_labels(&mut self, labels: &Arc<Labels>) -> Arc<Labels> {
+        self.labels.known(labels).unwrap_or_else(|| {
+            let texts = &mut self.texts;
+            let parts = labels.iter().map(|(key, value)| (key.clone(), value.clone()));
+            let shared: Labels = parts.map(|(key, value)| (texts.share(key), texts.share(value))).collect();
+            self.labels.share(Arc::new(shared))
+        })
     }
 
     fn pod_came_or_left(&mut self, node: Option<&Text>, now: Timestamp) {
@@ -95,5 +101,76 @@ impl Index {
     fn claims_on(&self, node: Option<&Text>) -> BTreeSet<Text> {
         let id = node.and_then(|name| self.nodes.get(name)).and_then(|node| node.provider_id.clone());
         id.iter().flat_map(|id| self.claims.names_by_provider_id(id)).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+    use windlass_core::model::{Pod, PodId};
+
+    use crate::adapt;
+    use crate::index::{Changed, Index};
+
+    fn pod(name: &str, labels: Value, nominated: &str) -> Pod {
+        let object = json!({
+            "metadata": {"name": name, "namespace": "d", "labels": labels},
+            "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+            "status": {"nominatedNodeName": nominated},
+        });
+        adapt::pod(&serde_json::from_value(object).unwrap()).unwrap()
+    }
+
+    fn seen(index: &Index, name: &str) -> Arc<Pod> {
+        index.pod(&PodId::new("d", name)).unwrap().clone()
+    }
+
+    #[test]
+    fn pods_share_what_they_have_in_common() {
+        let mut index = Index::default();
+        index.saw_pod(pod("a", json!({"app": "web"}), "n1"), Timestamp::UNIX_EPOCH);
+        index.saw_pod(pod("b", json!({"app": "web"}), "n1"), Timestamp::UNIX_EPOCH);
+        index.saw_pod(pod("c", json!({"app": "web", "index": "0"}), ""), Timestamp::UNIX_EPOCH);
+        let [a, b, c] = ["a", "b", "c"].map(|name| seen(&index, name));
+        assert!(Arc::ptr_eq(&a.shape, &b.shape) && Arc::ptr_eq(&a.shape, &c.shape));
+        assert!(Arc::ptr_eq(&a.labels, &b.labels));
+        assert!(Arc::ptr_eq(a.labels.get("app").unwrap(), c.labels.get("app").unwrap()));
+        assert!(Arc::ptr_eq(&a.id.namespace, &c.id.namespace));
+        assert!(Arc::ptr_eq(a.nominated.as_ref().unwrap(), b.nominated.as_ref().unwrap()));
+    }
+
+    #[test]
+    fn a_change_of_labels_or_of_the_expected_node_concerns_the_planner() {
+        let mut index = Index::default();
+        let mut saw = |labels: Value, nominated: &str| {
+            index.saw_pod(pod("a", labels, nominated), Timestamp::UNIX_EPOCH)
+        };
+        assert_eq!(saw(json!({"app": "web"}), ""), Changed::plan());
+        assert_eq!(saw(json!({"app": "web"}), ""), Changed::nothing());
+        assert_eq!(saw(json!({"app": "db"}), ""), Changed::plan());
+        assert_eq!(saw(json!({"app": "db"}), "n1"), Changed::plan());
+    }
+
+    #[test]
+    fn a_daemonset_of_which_only_the_status_changes_concerns_nobody() {
+        let set = |cpu: &str, ready: i32| {
+            let containers = json!([{"name": "c", "resources": {"requests": {"cpu": cpu}}}]);
+            let object = json!({
+                "metadata": {"name": "agent", "namespace": "d"},
+                "spec": {"selector": {}, "template": {"spec": {"containers": containers}}},
+                "status": {
+                    "currentNumberScheduled": 1, "desiredNumberScheduled": 1, "numberMisscheduled": 0,
+                    "numberReady": ready,
+                },
+            });
+            adapt::daemon_set(&serde_json::from_value(object).unwrap()).unwrap()
+        };
+        let mut index = Index::default();
+        assert_eq!(index.saw_daemon_set(set("1", 0)), Changed::plan());
+        assert_eq!(index.saw_daemon_set(set("1", 1)), Changed::nothing());
+        assert_eq!(index.saw_daemon_set(set("2", 1)), Changed::plan());
     }
 }

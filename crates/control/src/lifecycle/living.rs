@@ -10,7 +10,7 @@ use windlass_providers::{ErrorKind, ProviderError};
 
 use super::draft::{Draft, machine_uid};
 use super::node::{is_marked, missing_taints, waits_for};
-use super::{Answer, Effect, Observation, Times};
+use super::{Answer, BeforeOpening, Effect, Observation, Times};
 use crate::index::Registrant;
 
 pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
@@ -181,7 +181,7 @@ fn look_after(
             );
             draft.act(Effect::DeleteClaim);
         }
-        Registrant::Node(node) => with_node(draft, claim, node, times),
+        Registrant::Node(node) => with_node(draft, claim, node, seen, times),
     }
 }
 
@@ -202,7 +202,7 @@ fn wait_for_node(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
     draft.give_up(conditions::REGISTERED, "RegistrationTimeout", &message);
 }
 
-fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, times: &Times) {
+fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Observation, times: &Times) {
     let uid = claim.uid().unwrap_or_default();
     if node.claim_uid.as_deref().is_some_and(|marked| marked != uid && *marked != *machine_uid(claim)) {
         let message = format!("node {} is marked as another claim's", node.name);
@@ -215,6 +215,20 @@ fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, times: &Time
         if !is_marked(node, claim) {
             draft.act(Effect::MarkNode);
             return;
+        }
+        if waits_for(node, labels::UNREGISTERED_TAINT) {
+            match seen.nominations.next(node.is_ready(), draft.now) {
+                BeforeOpening::Nominate => {
+                    draft.act(Effect::Nominate(seen.nominations.missing.clone()));
+                    return;
+                }
+                BeforeOpening::Wait(time) => {
+                    draft.not_ready("Nominating", "pods are nominated to the node before it is opened");
+                    draft.look_again_after(time);
+                    return;
+                }
+                BeforeOpening::Nothing => {}
+            }
         }
         if !missing_taints(node, claim).is_empty() || waits_for(node, labels::UNREGISTERED_TAINT) {
             draft.act(Effect::OpenNode);

@@ -3,7 +3,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use windlass_providers::{ProviderError, Termination};
 
-use super::Answer;
+use super::{Answer, Nominations};
 
 /// What is remembered of a claim between steps. None of it has to survive a restart: without it, everything is asked
 /// again.
@@ -13,6 +13,8 @@ pub struct Memory {
     pub absence: Absence,
     /// How many errors there were in a row.
     pub errors: u32,
+    /// The nominations of pods to the claim's node; who is missing is looked up each time.
+    pub nominations: Nominations,
     /// The answer to the last effect, not yet looked at.
     pub answer: Option<Answer>,
 }

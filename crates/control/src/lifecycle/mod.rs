@@ -12,6 +12,7 @@ mod living;
 mod memory;
 mod node;
 mod node_effects;
+mod nomination;
 mod shell;
 mod step;
 #[cfg(test)]
@@ -20,5 +21,7 @@ mod tests;
 pub use drain::{Blocked, DrainProgress};
 pub use memory::{Absence, Memory};
 pub(crate) use node_effects::delete_node;
+pub use nomination::{BeforeOpening, Nominations};
+pub(crate) use nomination::{nominate, waits_for};
 pub use shell::Shell;
 pub use step::{Answer, Effect, Observation, Step, Times, step};

@@ -13,6 +13,7 @@ use windlass_core::model::{Node, Taint};
 
 use super::drain::{Drain, DrainProgress};
 use super::node::{cordoned_taints, opened_taints, wanted_labels};
+use super::nomination::nominate;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
 use crate::kubernetes::{is_conflict, is_not_found, version};
@@ -27,6 +28,10 @@ impl Shell {
         let api: Api<ApiNode> = Api::all(self.client.clone());
         match effect {
             Effect::Drain { deadline } => return Ok(Answer::Drained(self.drain(node, *deadline).await?)),
+            Effect::Nominate(pods) => {
+                nominate(&self.client, &self.bus, &*self.clock, pods, &node.name).await;
+                return Ok(Answer::Written);
+            }
             Effect::ListVolumes => return Ok(Answer::Volumes(self.volumes_on(&node.name).await?)),
             _ => {}
         }

@@ -16,11 +16,12 @@ use windlass_core::Text;
 use windlass_core::model::Readiness;
 use windlass_providers::Clock;
 
-use super::{Answer, Effect, Memory, Observation, Times, step};
+use super::{Answer, Effect, Memory, Nominations, Observation, Times, nomination, step};
 use crate::Settings;
 use crate::adapt;
 use crate::catalogue::Providers;
 use crate::controller::Bus;
+use crate::index::Registrant;
 use crate::kubernetes::{is_conflict, is_not_found, version};
 
 /// More steps than any life takes in one go: a claim that wants more is looked at again in the next round, so that
@@ -117,6 +118,10 @@ impl Shell {
             debug!(claim = %name, ?effect, "acting");
             let answer = self.carry_out(&claim, &seen.registrant, &effect).await;
             debug!(claim = %name, ?answer, "answered");
+            if let Effect::Nominate(_) = effect {
+                let now = self.clock.now();
+                self.memory(&claim, |memory| memory.nominations.made(now));
+            }
             let ended = effect == Effect::ReleaseClaim && answer == Answer::Written;
             let now = self.clock.now();
             self.memory(&claim, |memory| memory.take_in(answer, self.settings.absence_interval, now));
@@ -171,10 +176,25 @@ impl Shell {
         }
         let claim = index.claims.get(name)?;
         let registrant = index.registrant(&claim);
+        let missing = match &registrant {
+            Registrant::Node(node) if self.settings.nominates => nomination::missing(&index, &claim, node),
+            _ => Vec::new(),
+        };
         drop(index);
-        let (absence, errors, answer) =
-            self.memory(&claim, |memory| (memory.absence, memory.errors, memory.answer.take()));
-        Some((claim, Observation { registrant, absence, answer, errors }))
+        let now = self.clock.now();
+        let seen = self.memory(&claim, |memory| {
+            if !missing.is_empty() {
+                memory.nominations.since.get_or_insert(now);
+            }
+            Observation {
+                registrant,
+                absence: memory.absence,
+                answer: memory.answer.take(),
+                errors: memory.errors,
+                nominations: Nominations { missing, ..memory.nominations.clone() },
+            }
+        });
+        Some((claim, seen))
     }
 
     fn memory<T>(&self, claim: &NodeClaim, use_it: impl FnOnce(&mut Memory) -> T) -> T {

@@ -3,11 +3,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use windlass_api::{NodeClaim, NodeClaimStatus};
 use windlass_core::Text;
-use windlass_core::model::OfferingKey;
+use windlass_core::model::{OfferingKey, PodId};
 use windlass_providers::{Machine, ProviderError, Termination};
 
 use super::draft::Draft;
-use super::{Absence, DrainProgress, leaving, living};
+use super::{Absence, DrainProgress, Nominations, leaving, living};
 use crate::Settings;
 use crate::events::Note;
 use crate::index::Registrant;
@@ -23,6 +23,8 @@ pub struct Observation {
     pub answer: Option<Answer>,
     /// How many errors there were in a row.
     pub errors: u32,
+    /// How far the pods that the claim was made for are nominated to its node.
+    pub nominations: Nominations,
 }
 
 /// The one thing to do next.
@@ -40,6 +42,8 @@ pub enum Effect {
     Terminate(Text),
     /// Put our marks on the node: labels, annotations, finalizer.
     MarkNode,
+    /// Tell the scheduler that these pods are to go to the node.
+    Nominate(Vec<PodId>),
     /// Put the node's taints in place and let pods in.
     OpenNode,
     /// Keep new pods off the node.

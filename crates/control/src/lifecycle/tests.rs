@@ -10,7 +10,7 @@ use windlass_core::model::{Effect as TaintEffect, Labels, Node, OfferingKey, Rea
 use windlass_core::{Price, Text};
 use windlass_providers::{Machine, MachineState, MachineTag, ProviderError, Termination};
 
-use super::{Absence, Answer, Blocked, DrainProgress, Effect, Observation, Step, Times, step};
+use super::{Absence, Answer, Blocked, DrainProgress, Effect, Nominations, Observation, Step, Times, step};
 use crate::Settings;
 use crate::index::Registrant;
 
@@ -42,6 +42,7 @@ impl Life {
         });
         let claim = serde_json::from_value(claim).unwrap();
         let seen = Observation {
+            nominations: Nominations::default(),
             registrant: Registrant::Nobody,
             absence: Absence::default(),
             answer: None,

@@ -28,7 +28,7 @@ const WRITES_AT_ONCE: usize = 16;
 
 /// Turns decisions into claims: creates them, annotates them, deletes them, and does nothing else.
 pub(crate) struct Executor {
-    client: Client,
+    pub(crate) client: Client,
     bus: Arc<Bus>,
     clock: Arc<dyn Clock>,
     settings: Arc<Settings>,

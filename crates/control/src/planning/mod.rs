@@ -4,6 +4,7 @@
 mod claim;
 mod executor;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,11 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tracing::{debug, info};
+use windlass_core::Text;
+use windlass_core::model::{PodId, PodState};
+use windlass_core::pack::Budget;
 use windlass_core::plan::Target;
+use windlass_core::plan::plan_within;
 use windlass_core::{Plan, Report, plan};
 use windlass_providers::Clock;
 
@@ -21,6 +26,7 @@ pub(crate) use executor::Executor;
 use crate::Settings;
 use crate::controller::Bus;
 use crate::events::{Note, about_ours, about_pod};
+use crate::lifecycle::{nominate, waits_for};
 
 /// Plans, and has plans carried out.
 pub(crate) struct Planner {
@@ -46,6 +52,31 @@ impl Planner {
                 next = next.min(Instant::now() + until(wake_at, self.clock.now()));
             }
             self.executor.carry_out(&decision, &mut creations).await;
+            self.nominate(&decision).await;
+        }
+    }
+
+    /// Tells the scheduler of the pods that fit on nodes that are there: it tries again by itself only when it sees a
+    /// reason to, and may give their room to others.
+    async fn nominate(&self, decision: &Plan) {
+        if !self.settings.nominates {
+            return;
+        }
+        let mut by_node: BTreeMap<Text, Vec<PodId>> = BTreeMap::new();
+        {
+            let index = self.bus.index.lock();
+            for placement in &decision.placements {
+                let Target::Node(node) = &placement.target else { continue };
+                let given_up_on = index.pod(&placement.pod).filter(|pod| {
+                    matches!(pod.state, PodState::Unschedulable { .. }) && waits_for(&index, pod, node)
+                });
+                if given_up_on.is_some() {
+                    by_node.entry(node.clone()).or_default().push(placement.pod.clone());
+                }
+            }
+        }
+        for (node, pods) in by_node {
+            nominate(&self.executor.client, &self.bus, &*self.clock, &pods, &node).await;
         }
     }
 
@@ -70,7 +101,11 @@ impl Planner {
             index.is_synced().then(|| index.snapshot(&self.settings.plan))?
         };
         let started = Instant::now();
-        let (decision, report) = plan(&snapshot, self.clock.now());
+        let now = self.clock.now();
+        let (decision, report) = match self.settings.search_time {
+            Some(limit) => plan_within(&snapshot, now, &mut Stopwatch { limit, started: None }),
+            None => plan(&snapshot, now),
+        };
         let took = started.elapsed();
         let unplaced = report.unplaced.iter().map(|group| group.pods.len()).sum();
         self.bus.metrics.planned(unplaced, took);
@@ -81,6 +116,7 @@ impl Planner {
                 launches = decision.launches.len(),
                 removals = decision.removals.len(),
                 cost = %decision.launch_cost(),
+                bound = %report.lower_bound,
                 unplaced,
                 ?took,
                 "planned"
@@ -128,6 +164,19 @@ impl Planner {
             let about = about_ours("NodePool", &short.pool, &definition.uid);
             self.bus.events.say(Note { about, warning: true, reason: "BelowMinimum", message });
         }
+    }
+}
+
+/// A search that is bound by time, from its first step.
+struct Stopwatch {
+    limit: Duration,
+    started: Option<Instant>,
+}
+
+impl Budget for Stopwatch {
+    fn left(&mut self) -> f64 {
+        let passed = self.started.get_or_insert_with(Instant::now).elapsed();
+        (1.0 - passed.as_secs_f64() / self.limit.as_secs_f64()).max(0.0)
     }
 }
 

@@ -44,12 +44,43 @@ fn requirement(operator: &str, values: &Value) -> Value {
 
 pub async fn a_pool_that_makes_no_sense_is_refused_in_words(plane: Arc<ControlPlane>) {
     let lab = Lab::new(plane, "refusedpool").await;
+    let varied = |more: Value| {
+        let mut requirement = json!({"key": "a"});
+        crate::lab::merge(&mut requirement, &more);
+        pool(&json!({"template": {"spec": {"requirements": [requirement]}}}))
+    };
+    let fast = |performance: Value| pool(&json!({"performance": [performance]}));
     let template = |metadata: Value| pool(&json!({"template": {"metadata": metadata}}));
     let cases = [
         (requirement("In", &json!([])), "operators In and NotIn need at least one value"),
         (requirement("Exists", &json!(["x"])), "operators Exists and DoesNotExist take no values"),
         (requirement("Gt", &json!(["many"])), "operators Gt, Lt, Gte and Lte need one value, a whole number"),
         (requirement("Near", &json!(["x"])), "Unsupported value: \"Near\""),
+        (
+            varied(json!({"operator": "Exists", "minValues": 0})),
+            "spec.template.spec.requirements[0].minValues",
+        ),
+        (
+            varied(json!({"operator": "Exists", "minValues": 51})),
+            "spec.template.spec.requirements[0].minValues",
+        ),
+        (
+            varied(json!({"operator": "In", "values": ["x"], "minValues": 2})),
+            "operator In needs at least minValues values",
+        ),
+        (fast(json!({"percent": 0})), "spec.performance[0].percent"),
+        (fast(json!({"percent": 1001})), "spec.performance[0].percent"),
+        (fast(json!({})), "spec.performance[0].percent"),
+        (
+            fast(json!({"percent": 90, "requirements": [{"key": "a", "operator": "In"}]})),
+            "operators In and NotIn need at least one value",
+        ),
+        (
+            fast(
+                json!({"percent": 90, "requirements": [{"key": "a", "operator": "Exists", "minValues": 2}]}),
+            ),
+            "minValues has a meaning only in template.spec.requirements",
+        ),
         (pool(&json!({"limits": {"cpu": "-1"}})), "spec.limits.cpu"),
         (pool(&json!({"limits": {"cpu": -1}})), "spec.limits.cpu"),
         (pool(&json!({"limits": {"memory": "lots"}})), "spec.limits.memory"),

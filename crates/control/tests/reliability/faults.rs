@@ -134,7 +134,19 @@ impl Faults {
 }
 
 /// The plurals of what the controller watches.
-pub const WATCHED: [&str; 6] = ["pods", "nodes", "daemonsets", "nodeproviders", "nodepools", "nodeclaims"];
+pub const WATCHED: [&str; 11] = [
+    "pods",
+    "nodes",
+    "daemonsets",
+    "namespaces",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "storageclasses",
+    "csinodes",
+    "nodeproviders",
+    "nodepools",
+    "nodeclaims",
+];
 
 struct Faulty {
     client: Client,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Labels, Requirements, Resources, Toleration};
+use super::{
+    AffinityTerm, HostPort, Labels, Requirements, Resources, SpreadConstraint, Toleration, Weighted,
+};
 use crate::Text;
 
 /// Namespace and name of a pod.
@@ -42,8 +44,14 @@ pub struct Pod {
     pub id: PodId,
     /// Its UID.
     pub uid: Text,
-    /// All that scheduling looks at, shared by identical pods.
+    /// What it asks for, shared by identical pods.
     pub shape: Arc<PodShape>,
+    /// Its labels, by which other pods may want to be with it or away from it.
+    pub labels: Arc<Labels>,
+    /// The names of the volume claims that it uses, in its namespace.
+    pub volume_claims: Arc<[Text]>,
+    /// The node that it is expected on, as its status says.
+    pub nominated: Option<Text>,
     /// Where it stands.
     pub state: PodState,
     /// Whether it is being deleted.
@@ -75,10 +83,26 @@ pub struct PodShape {
     pub node_selector: Labels,
     /// Required node affinity: one of these must hold. Empty means no demand.
     pub node_affinity: Vec<Requirements>,
+    /// Preferred node affinity.
+    pub node_preferences: Vec<Weighted<Requirements>>,
+    /// How it is to be spread.
+    pub spread: Vec<SpreadConstraint>,
+    /// The pods that it must be with.
+    pub pod_affinity: Vec<AffinityTerm>,
+    /// The pods that it must be away from.
+    pub pod_anti_affinity: Vec<AffinityTerm>,
+    /// The pods that it would rather be with.
+    pub pod_preferences: Vec<Weighted<AffinityTerm>>,
+    /// The pods that it would rather be away from.
+    pub pod_aversions: Vec<Weighted<AffinityTerm>>,
+    /// The ports that it takes of its node.
+    pub host_ports: Vec<HostPort>,
     /// The taints that it puts up with.
     pub tolerations: Vec<Toleration>,
     /// Its priority.
     pub priority: i32,
+    /// Whether it may push out pods of lower priority.
+    pub preempts: bool,
     /// Whether another scheduler than kube-scheduler's default places it.
     pub foreign_scheduler: bool,
     /// Who looks after it.

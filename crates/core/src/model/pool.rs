@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +26,11 @@ pub struct Pool {
     pub startup_taints: Vec<Taint>,
     /// How long a drain of its nodes may take.
     pub termination_grace_period: Option<Duration>,
+    /// How many different values of a label the ways to get a machine must have at least.
+    pub min_values: BTreeMap<Text, u32>,
+    /// How much faster than others the pool's machines are, in percent: a price is worth so much more. The first whose
+    /// requirements a machine meets counts.
+    pub performance: Vec<Performance>,
     /// Ceilings on the sum of its machines' capacities.
     pub limits: Resources,
     /// The ceiling on the number of its machines.
@@ -37,4 +43,13 @@ pub struct Pool {
     pub unusable: Option<Text>,
     /// The machines on offer.
     pub instance_types: Arc<Vec<InstanceType>>,
+}
+
+/// How fast some machines are compared with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Performance {
+    /// Which machines.
+    pub requirements: Requirements,
+    /// 100 is as fast as others; a machine of 125 is worth a quarter more of its price.
+    pub percent: u32,
 }

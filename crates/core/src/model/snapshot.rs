@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Claim, Node, Pod, PodId, PodShape, Pool};
+use super::{
+    AttachLimits, Claim, Labels, Node, Pod, PodId, PodShape, Pool, StorageClass, Volume, VolumeClaim,
+};
 use crate::Text;
 
 /// All that is known at one moment. Cloning is cheap: the maps are shared until one side changes.
@@ -20,6 +22,16 @@ pub struct Snapshot {
     pub pods: Arc<BTreeMap<PodId, Arc<Pod>>>,
     /// The daemonsets.
     pub daemon_sets: Arc<BTreeMap<PodId, Arc<DaemonSet>>>,
+    /// The labels of the namespaces.
+    pub namespaces: Arc<BTreeMap<Text, Labels>>,
+    /// The claims on volumes.
+    pub volume_claims: Arc<BTreeMap<PodId, VolumeClaim>>,
+    /// The volumes.
+    pub volumes: Arc<BTreeMap<Text, Volume>>,
+    /// The storage classes.
+    pub storage_classes: Arc<BTreeMap<Text, StorageClass>>,
+    /// How many volumes can be attached to each node.
+    pub attach_limits: Arc<BTreeMap<Text, AttachLimits>>,
     /// When a pod that keeps its node last came to or left each node, as far as it was seen.
     pub last_pod_change: Arc<BTreeMap<Text, Timestamp>>,
     /// How to plan.
@@ -41,6 +53,12 @@ pub struct Settings {
     /// How long a node that was once ready and is not any more still counts as capacity about to come back, and how
     /// long one that has just become ready keeps room for daemonsets that have not come yet.
     pub not_ready_grace: Duration,
+    /// Pods of lower priority than this get no machines; they run where there is room.
+    pub min_priority: i32,
+    /// Whether what pods would rather have is respected as long as no pod stays pending for it.
+    pub respects_preferences: bool,
+    /// How many steps the search for a cheaper plan may take after the first answer.
+    pub search_steps: u32,
     /// How many ways to get its machine a claim may carry.
     pub alternatives: usize,
     /// How much such another way may cost, in percent of the price of the first.
@@ -54,6 +72,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             not_ready_grace: Duration::from_mins(1),
+            min_priority: i32::MIN,
+            respects_preferences: true,
+            search_steps: 2_000,
             alternatives: 8,
             max_price_ratio_percent: 200,
             max_sick_percent: 20,

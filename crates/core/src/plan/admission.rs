@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use super::volumes::VolumeNeeds;
 use crate::Text;
 use crate::model::{
     Labels, PodShape, Requirement, Requirements, Taint, Toleration, tolerates_all, well_known,
@@ -10,6 +11,8 @@ use crate::model::{
 struct Constraint<'a> {
     node_selector: &'a Labels,
     node_affinity: &'a [Requirements],
+    /// Where its volumes can be used: of each one of these must hold.
+    volumes: &'a [Vec<Requirements>],
     tolerations: &'a [Toleration],
 }
 
@@ -31,7 +34,9 @@ pub(super) fn without_hostname(labels: &mut Labels) {
 
 impl<'a> Constraints<'a> {
     /// Numbers the constraints of the shapes; the second part is the number for each shape in turn.
-    pub(super) fn number(shapes: impl Iterator<Item = &'a PodShape> + Clone) -> (Self, Vec<usize>) {
+    pub(super) fn number(
+        shapes: impl Iterator<Item = (&'a PodShape, &'a VolumeNeeds)> + Clone,
+    ) -> (Self, Vec<usize>) {
         let distinct: BTreeSet<Constraint<'a>> = shapes.clone().map(Constraint::of).collect();
         let sorted: Vec<Constraint<'a>> = distinct.into_iter().collect();
         // A constraint that could not be found would be met by no node, which is the safe side.
@@ -51,21 +56,34 @@ impl<'a> Constraints<'a> {
 }
 
 impl Admission {
+    /// What all of some nodes admit.
+    pub(super) fn of_all<'a>(nodes: impl Iterator<Item = &'a Self>) -> Self {
+        let mut nodes = nodes.map(|node| node.0.clone());
+        let first = nodes.next().unwrap_or_default();
+        Self(nodes.fold(first, |all, node| all.iter().zip(&node).map(|(all, node)| *all && *node).collect()))
+    }
+
     pub(super) fn allows(&self, constraint: usize) -> bool {
         self.0.get(constraint).copied().unwrap_or(false)
     }
 }
 
 impl<'a> Constraint<'a> {
-    fn of(shape: &'a PodShape) -> Self {
+    fn of((shape, needs): (&'a PodShape, &'a VolumeNeeds)) -> Self {
         let PodShape { node_selector, node_affinity, tolerations, .. } = shape;
-        Self { node_selector, node_affinity, tolerations }
+        Self { node_selector, node_affinity, volumes: &needs.places, tolerations }
     }
 
     fn suits(&self, labels: &Labels) -> bool {
-        self.node_selector.iter().all(|(key, value)| labels.get(key) == Some(value))
-            && (self.node_affinity.is_empty() || self.node_affinity.iter().any(|term| meets(term, labels)))
+        suits(self.node_selector, self.node_affinity, labels)
+            && self.volumes.iter().all(|places| places.iter().any(|place| meets(place, labels)))
     }
+}
+
+/// Whether a node with these labels is one that a selector and a required affinity ask for.
+pub(super) fn suits(selector: &Labels, affinity: &[Requirements], labels: &Labels) -> bool {
+    selector.iter().all(|(key, value)| labels.get(key) == Some(value))
+        && (affinity.is_empty() || affinity.iter().any(|term| meets(term, labels)))
 }
 
 /// As in Kubernetes a term without demands is met by no node.
@@ -79,14 +97,17 @@ pub(super) fn admits<'t>(
     labels: &Labels,
     taints: impl IntoIterator<Item = &'t Taint>,
 ) -> bool {
-    tolerates_all(&shape.tolerations, taints).is_ok() && Constraint::of(shape).suits(labels)
+    tolerates_all(&shape.tolerations, taints).is_ok()
+        && suits(&shape.node_selector, &shape.node_affinity, labels)
 }
 
 /// The label that keeps pods of a shape off all of some nodes, and what they ask of it: preferably one that none of
 /// the nodes has right, for there changing a single node would not help.
-pub(super) fn unmet_label(shape: &PodShape, nodes: &[&Labels]) -> (Text, String) {
+pub(super) fn unmet_label(shape: &PodShape, needs: &VolumeNeeds, nodes: &[&Labels]) -> (Text, String) {
     let asked = Requirements::from_labels(&shape.node_selector);
-    let demands = || asked.iter().chain(shape.node_affinity.iter().flat_map(Requirements::iter));
+    let volumes = || needs.places.iter().flatten().flat_map(Requirements::iter);
+    let affinity = || shape.node_affinity.iter().flat_map(Requirements::iter);
+    let demands = || asked.iter().chain(affinity()).chain(volumes());
     let unmet = |key: &Text, demand: &Requirement, labels: &&Labels| !demand.allows(labels.get(key));
     let by_none = demands().find(|(key, demand)| nodes.iter().all(|labels| unmet(key, demand, labels)));
     let by_some = || demands().find(|(key, demand)| nodes.iter().any(|labels| unmet(key, demand, labels)));

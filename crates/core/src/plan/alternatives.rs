@@ -3,29 +3,43 @@ use std::collections::BTreeMap;
 use super::budget::Budget;
 use super::candidate::Candidate;
 use super::draft::Draft;
+use super::optimise::holds;
 use super::scene::Scene;
 
 /// Adds to each draft further ways to get its machine, so that an offering that is sold out does not hold the pods up.
 /// Each way holds the draft's pods. They take only what all the first choices together leave of the limits.
 pub(super) fn add<'p, 'a>(scene: &'p Scene<'_, 'a>, drafts: &mut [Draft<'p, 'a>], mut budget: Budget<'a>) {
-    let more = scene.view.snapshot.settings.alternatives.saturating_sub(1);
+    let most = scene.view.snapshot.settings.alternatives.saturating_sub(1);
     // Most drafts are one of few kinds.
     let mut known: BTreeMap<_, Vec<&'p Candidate<'a>>> = BTreeMap::new();
     for draft in drafts {
         let first = draft.first;
         let ways = known.entry((first.order(), draft.load.clone())).or_insert_with_key(|(_, load)| {
-            let others = scene.candidates.iter().filter(|other| {
-                other.pool_number == first.pool_number
-                    && other.order() > first.order()
-                    && within_ratio(scene, first, other)
-                    && scene.packer().holds(other, load)
-            });
-            others.collect()
+            let ways = of(scene, first, load).filter(|other| scene.is_same_place(first, other));
+            ways.filter(|other| other.cost() >= first.cost() && within_ratio(scene, first, other)).collect()
         });
-        let mut counted = first.instance_type.capacity.clone();
-        let had = ways.iter().copied().filter(|other| budget.had(other) && budget.widen(&mut counted, other));
-        draft.others = had.take(more).collect();
+        let mut counted = draft.counted();
+        let more = most.saturating_sub(draft.others.len());
+        let new = ways.iter().copied().filter(|way| draft.ways().all(|had| had.order() != way.order()));
+        let new = new.filter(|other| budget.had(other) && budget.widen(&mut counted, other));
+        let new: Vec<_> = new.take(more).collect();
+        draft.others.extend(new);
+        draft.others.sort_by_key(|way| way.order());
     }
+}
+
+/// Other ways to get a machine that holds a load.
+pub(super) fn of<'p, 'a>(
+    scene: &'p Scene<'_, 'a>,
+    first: &'p Candidate<'a>,
+    load: &[(usize, usize)],
+) -> impl Iterator<Item = &'p Candidate<'a>> {
+    // Where it matters to the pods who else is where, another zone is another matter.
+    let mut classes = load.iter().filter_map(|(class, _)| scene.classes.get(*class));
+    let tied = classes.any(|class| class.relations.matter());
+    scene.candidates.iter().filter(move |other| {
+        other.is_way_beside(first) && (!tied || other.domains == first.domains) && holds(scene, other, load)
+    })
 }
 
 fn within_ratio(scene: &Scene<'_, '_>, first: &Candidate<'_>, other: &Candidate<'_>) -> bool {

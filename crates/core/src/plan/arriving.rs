@@ -1,9 +1,11 @@
-use super::admission::{Constraints, without_hostname};
-use super::amounts::{Amounts, Dimensions};
-use super::daemons::Daemons;
+use super::admission::without_hostname;
+use super::amounts::Amounts;
 use super::decision::Target;
-use super::place::{Place, is_open, less_pods};
+use super::keys::Keys;
+use super::place::Place;
+use super::scene::Setting;
 use super::view::View;
+use super::volumes::Attached;
 use crate::model::{Claim, Labels, Node, OfferingKey, Resources, Taint, well_known};
 
 /// The taint that a new node carries until its labels and taints are in place.
@@ -19,15 +21,10 @@ pub(super) fn comes_of_not_being_ready(taint: &Taint) -> bool {
 
 /// The place on the node of a claim that is not initialized. As long as the machine is not known it has no more room
 /// than the smallest it may be, and admits only pods that all of them would.
-pub(super) fn place(
-    view: &View<'_>,
-    constraints: &Constraints<'_>,
-    dimensions: &Dimensions,
-    daemons: &Daemons<'_>,
-    claim: &Claim,
-) -> Option<Place> {
+pub(super) fn place(setting: &mut Setting<'_, '_>, claim: &Claim) -> Option<Place> {
+    let view = setting.view;
     let node = view.node_of(&claim.name);
-    if node.is_some_and(|node| !is_open(node)) {
+    if node.is_some_and(|node| node.unschedulable || node.deleting) {
         return None;
     }
     let taints = taints(claim, node);
@@ -36,27 +33,40 @@ pub(super) fn place(
     let mut least: Option<Amounts> = None;
     for (key, allocatable) in ways(claim) {
         let labels = labels(view, claim, node, key);
-        let mut free = dimensions.supply(allocatable);
-        if let Some(node) = node {
-            // Extended resources show up on a node only once its device plugins run.
-            free = free.overridden_by(&dimensions.supply(&node.allocatable));
-            free = less_pods(view, dimensions, free, node);
+        let limits = setting.attachable.of(&claim.pool, &key.instance_type);
+        let mut free = setting.dimensions.promised(allocatable, limits);
+        match node {
+            Some(node) => {
+                // Extended resources show up on a node only once its device plugins run.
+                free = free.overridden_by(&setting.supply_of(node));
+                free = setting.less_pods(free, node);
+            }
+            None => setting.dimensions.attach(&mut free, &Attached::new(), &setting.shared),
         }
-        let free = daemons.leave(&free, &labels, &taints, pods);
+        let free = setting.daemons.leave(&free, &labels, &taints, pods);
         match &mut least {
             Some(least) => least.lower_to(&free),
             None => least = Some(free),
         }
         variants.push(labels);
     }
+    let first = variants.first()?;
+    let domains = match node {
+        Some(_) => setting.keys.locate_any(&variants, Keys::locate),
+        None => setting.keys.locate_arriving(&variants),
+    };
+    let sees = setting.kin.sees(first, &taints);
     Some(Place {
         target: Target::Claim(claim.name.clone()),
-        admission: constraints.met_by(&variants.iter().collect::<Vec<_>>(), &taints),
+        admission: setting.constraints.met_by(&variants.iter().collect::<Vec<_>>(), &taints),
         free: least?,
+        leaving: Vec::new(),
         ready: false,
         busy: pods.iter().any(|pod| !pod.shape.belongs_to_node()),
         since: Some(claim.created_at),
         back_by: None,
+        sees,
+        domains,
     })
 }
 

@@ -75,6 +75,22 @@ impl<'a> Budget<'a> {
         self.within_limits(candidate, in_stock)
     }
 
+    /// How many of these there are, where that is known.
+    pub(super) fn in_stock(&self, candidate: &Candidate<'_>) -> Option<u32> {
+        self.stocked(candidate)
+    }
+
+    /// How many more nodes a pool may have.
+    pub(super) fn nodes_left(&self, pool: usize) -> Option<u32> {
+        self.pools.get(pool)?.nodes
+    }
+
+    /// What is left of each resource that a pool limits.
+    pub(super) fn limits_left(&self, pool: usize) -> Vec<(Text, i64)> {
+        let left = self.pools.get(pool).map(|allowance| &allowance.left);
+        left.into_iter().flat_map(Resources::iter).map(|(name, left)| (name.clone(), left)).collect()
+    }
+
     /// Whether the provider has one of these as far as is known.
     pub(super) fn had(&self, candidate: &Candidate<'_>) -> bool {
         candidate.avoided(self.now).is_none() && self.stocked(candidate) != Some(0)

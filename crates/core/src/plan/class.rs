@@ -2,8 +2,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::amounts::{Amounts, Dimensions};
+use super::amounts::{Demand, Dimensions};
+use super::keys::Keys;
+use super::kin::Kin;
+use super::rules::Relations;
 use super::view::View;
+use super::volumes::{self, Attached, VolumeNeeds};
 use crate::Text;
 use crate::model::{DisruptionReason, Pod, PodId, PodOwner, PodShape, PodState};
 
@@ -14,6 +18,8 @@ pub(super) enum Cause {
     Pending,
     /// They are on the sick node of this claim and will be made anew elsewhere.
     Sick(Text),
+    /// Their priority is too low for machines to be got for them.
+    Expendable,
     /// The scheduler is about to look at them, or they are on a node that is on its way out. Nodes that they may go
     /// to stay, but no machine is got for them: most will find their place by themselves.
     Passing,
@@ -23,8 +29,10 @@ pub(super) enum Cause {
 pub(super) struct Class {
     pub(super) cause: Cause,
     pub(super) shape: Arc<PodShape>,
+    pub(super) relations: Arc<Relations>,
+    pub(super) needs: Arc<VolumeNeeds>,
     pub(super) pods: Vec<PodId>,
-    pub(super) request: Amounts,
+    pub(super) request: Demand,
     /// About what one of the pods is worth in millionths of a dollar per hour, to tell large from small.
     pub(super) worth: f64,
     /// The number of its constraint.
@@ -33,48 +41,83 @@ pub(super) struct Class {
     pub(super) number: usize,
 }
 
-/// Pods of one shape and cause, before they are measured.
+/// Pods of one kind, before they are measured.
 pub(super) struct Group {
     pub(super) cause: Cause,
     pub(super) shape: Arc<PodShape>,
+    pub(super) relations: Arc<Relations>,
+    pub(super) needs: Arc<VolumeNeeds>,
     pub(super) pods: Vec<PodId>,
 }
 
 impl Class {
     /// Whether machines are got for the pods.
     pub(super) fn may_launch(&self) -> bool {
-        self.cause != Cause::Passing
+        !matches!(self.cause, Cause::Passing | Cause::Expendable)
     }
 }
 
-/// Finds the pods that need a place.
-pub(super) fn group(view: &View<'_>, gives_up: impl Fn(&str) -> bool) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    // Shapes are shared, so for most pods the address tells the group and nothing has to be compared.
-    let mut by_address: BTreeMap<(Cause, *const PodShape), usize> = BTreeMap::new();
-    let mut by_shape: BTreeMap<(Cause, Arc<PodShape>), usize> = BTreeMap::new();
-    for pod in view.snapshot.pods.values() {
-        let Some(cause) = cause(view, pod, &gives_up) else {
-            continue;
+/// The pods that need a place, and why.
+pub(super) fn needy<'a>(view: &View<'a>, gives_up: impl Fn(&str) -> bool) -> Vec<(Cause, &'a Pod)> {
+    let pods = view.snapshot.pods.values();
+    pods.filter_map(|pod| Some((cause(view, pod, &gives_up)?, &**pod))).collect()
+}
+
+/// Puts pods together that are the same to the planner. Those whose volumes cannot be had anywhere are left out, with
+/// the reason.
+pub(super) fn group<'a>(
+    view: &View<'a>,
+    keys: &Keys,
+    kin: &Kin<'a>,
+    shared: &Attached,
+    needy: Vec<(Cause, &'a Pod)>,
+) -> (Vec<Group>, Vec<(PodId, String)>) {
+    let (mut groups, mut stuck): (Vec<Group>, _) = (Vec::new(), Vec::new());
+    // Shapes and labels are shared, so for most pods the addresses tell the group and nothing has to be compared.
+    let mut by_address = BTreeMap::new();
+    let mut by_content = BTreeMap::new();
+    for (cause, pod) in needy {
+        let related = !kin.is_empty();
+        let labels = related.then_some(Arc::as_ptr(&pod.labels));
+        let address = (cause.clone(), Arc::as_ptr(&pod.shape), labels, related.then_some(&pod.id.namespace));
+        let known = by_address.get(&address).copied().filter(|_| pod.volume_claims.is_empty());
+        let number = match known {
+            Some(number) => number,
+            None => {
+                let needs = match volumes::needs(view.snapshot, shared, pod) {
+                    Ok(needs) => Arc::new(needs),
+                    Err(why) => {
+                        if cause == Cause::Pending {
+                            stuck.push((pod.id.clone(), why));
+                        }
+                        continue;
+                    }
+                };
+                let relations =
+                    Arc::new(if related { kin.relations(keys, pod) } else { Relations::default() });
+                let content = (cause.clone(), pod.shape.clone(), relations.clone(), needs.clone());
+                let number = *by_content.entry(content).or_insert_with(|| {
+                    let shape = pod.shape.clone();
+                    groups.push(Group { cause, shape, relations, needs, pods: Vec::new() });
+                    groups.len() - 1
+                });
+                by_address.insert(address, number);
+                number
+            }
         };
-        let number = *by_address.entry((cause.clone(), Arc::as_ptr(&pod.shape))).or_insert_with(|| {
-            *by_shape.entry((cause.clone(), pod.shape.clone())).or_insert_with(|| {
-                groups.push(Group { cause, shape: pod.shape.clone(), pods: Vec::new() });
-                groups.len() - 1
-            })
-        });
         if let Some(group) = groups.get_mut(number) {
             group.pods.push(pod.id.clone());
         }
     }
-    groups
+    (groups, stuck)
 }
 
 fn cause(view: &View<'_>, pod: &Pod, gives_up: impl Fn(&str) -> bool) -> Option<Cause> {
     if pod.deleting || pod.shape.foreign_scheduler || pod.shape.belongs_to_node() {
         return None;
     }
-    match &pod.state {
+    let expendable = pod.shape.priority < view.snapshot.settings.min_priority;
+    let cause = match &pod.state {
         PodState::Unschedulable { .. } => Some(Cause::Pending),
         PodState::Waiting => Some(Cause::Passing),
         PodState::Gated => None,
@@ -90,7 +133,8 @@ fn cause(view: &View<'_>, pod: &Pod, gives_up: impl Fn(&str) -> bool) -> Option<
                 _ => leaving.then_some(Cause::Passing),
             }
         }
-    }
+    };
+    cause.map(|cause| if expendable && cause != Cause::Passing { Cause::Expendable } else { cause })
 }
 
 /// Measures the groups and puts them in the order in which they get their places: by cause, then as the scheduler does
@@ -99,11 +143,14 @@ pub(super) fn classes(
     groups: Vec<Group>,
     constraints: &[usize],
     dimensions: &Dimensions,
-    worth: impl Fn(&Amounts) -> f64,
+    worth: impl Fn(&Demand) -> f64,
 ) -> Vec<Class> {
-    let measured = groups.into_iter().zip(constraints).map(|(Group { cause, shape, pods }, constraint)| {
-        let request = dimensions.demand(&shape.requests);
-        Class { cause, shape, pods, worth: worth(&request), request, constraint: *constraint, number: 0 }
+    let measured = groups.into_iter().zip(constraints).map(|(group, constraint)| {
+        let Group { cause, shape, relations, needs, pods } = group;
+        let request = dimensions.demand(&shape, &needs);
+        let worth = worth(&request);
+        let constraint = *constraint;
+        Class { cause, shape, relations, needs, pods, worth, request, constraint, number: 0 }
     });
     let mut classes: Vec<Class> = measured.collect();
     classes.sort_by(|a, b| {
@@ -111,7 +158,7 @@ pub(super) fn classes(
             .cmp(&(&b.cause, Reverse(b.shape.priority)))
             .then_with(|| b.worth.total_cmp(&a.worth))
             .then_with(|| b.request.cmp(&a.request))
-            .then_with(|| a.shape.cmp(&b.shape))
+            .then_with(|| (&a.shape, &a.relations, &a.needs).cmp(&(&b.shape, &b.relations, &b.needs)))
     });
     for (number, class) in classes.iter_mut().enumerate() {
         class.number = number;

@@ -1,10 +1,11 @@
 use super::admission::admits;
-use super::amounts::{Amounts, Dimensions};
+use super::amounts::{Amounts, Demand, Dimensions};
 use super::view::View;
+use super::volumes::VolumeNeeds;
 use crate::model::{DaemonSet, Labels, Pod, PodOwner, Taint};
 
 /// The daemonsets: each node that is not there yet will carry their pods before it carries others.
-pub(super) struct Daemons<'a>(Vec<(&'a DaemonSet, Amounts)>);
+pub(super) struct Daemons<'a>(Vec<(&'a DaemonSet, Demand)>);
 
 /// Kubernetes cuts the name of an owner to this length before it appends five characters to name a pod.
 const LONGEST_NAME_BASE: usize = 58;
@@ -12,7 +13,8 @@ const LONGEST_NAME_BASE: usize = 58;
 impl<'a> Daemons<'a> {
     pub(super) fn new(view: &View<'a>, dimensions: &Dimensions) -> Self {
         let sets = view.snapshot.daemon_sets.values();
-        Self(sets.map(|set| (&**set, dimensions.demand(&set.shape.requests))).collect())
+        let none = VolumeNeeds::default();
+        Self(sets.map(|set| (&**set, dimensions.demand(&set.shape, &none))).collect())
     }
 
     /// What a node has left for others once the daemonsets that have no pod there yet have come.

@@ -6,11 +6,13 @@ use super::candidate::Candidate;
 use super::class::{Cause, Class};
 use super::decision::Launch;
 use super::draft::Drafted;
+use super::flexibility::{Shortfall, shortfall};
 use super::minimum;
 use super::report::{Exclusion, PoolExclusion, Unplaced};
+use super::rules::Rule;
 use super::scene::Scene;
 use super::shortage::too_small;
-use crate::model::{Labels, Pool, tolerates_all};
+use crate::model::{Labels, PodId, Pool, tolerates_all};
 
 /// The reasons for what the plan does not do.
 #[derive(Default)]
@@ -21,19 +23,33 @@ pub(super) struct Explanation {
     pub(super) retry_at: Option<Timestamp>,
 }
 
-pub(super) fn explain(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, launches: &[Launch]) -> Explanation {
+pub(super) fn explain(
+    scene: &Scene<'_, '_>,
+    drafted: &Drafted<'_, '_>,
+    launches: &[Launch],
+    stuck: Vec<(PodId, String)>,
+) -> Explanation {
     let mut explanation = Explanation::default();
+    for (pod, why) in stuck {
+        let everywhere = Some(Exclusion::Volume { why });
+        explanation.unplaced.push(Unplaced { pods: vec![pod], everywhere, pools: Vec::new() });
+    }
     for (class, _, left) in drafted.assignment.by_class(&scene.classes) {
-        if left == 0 || class.cause != Cause::Pending {
+        if left == 0 || !matches!(class.cause, Cause::Pending | Cause::Expendable) {
             continue;
         }
-        let offered = offered(scene, |candidate| holds(candidate, class));
-        explanation.retry_later(scene, &offered, &drafted.budget);
         let placed = class.pods.len().saturating_sub(left);
-        explanation.unplaced.push(Unplaced {
-            pods: class.pods.iter().skip(placed).cloned().collect(),
-            pools: scene.pools.iter().map(|pool| exclusion(scene, class, pool, &drafted.budget)).collect(),
-        });
+        let pods = class.pods.iter().skip(placed).cloned().collect();
+        if class.cause == Cause::Expendable {
+            let (priority, least) = (class.shape.priority, scene.view.snapshot.settings.min_priority);
+            let everywhere = Some(Exclusion::Priority { priority, least });
+            explanation.unplaced.push(Unplaced { pods, everywhere, pools: Vec::new() });
+            continue;
+        }
+        let offered = offered(scene, |candidate| candidate.suits(class));
+        explanation.retry_later(scene, &offered, &drafted.budget);
+        let pools = scene.pools.iter().map(|pool| exclusion(scene, class, pool, drafted)).collect();
+        explanation.unplaced.push(Unplaced { pods, everywhere: None, pools });
     }
     for (number, pool) in scene.pools.iter().enumerate() {
         let gets = launches.iter().filter(|launch| launch.pool == pool.name).count();
@@ -42,7 +58,8 @@ pub(super) fn explain(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, launches
         }
         let offered = offered(scene, |candidate| candidate.pool_number == number);
         explanation.retry_later(scene, &offered, &drafted.budget);
-        let exclusion = closed(pool, &offered).unwrap_or_else(|| scarcity(&offered, &drafted.budget));
+        let exclusion = closed(pool, &offered).or_else(|| inflexible(pool, &offered));
+        let exclusion = exclusion.unwrap_or_else(|| scarcity(&offered, &drafted.budget));
         explanation.short_pools.push(PoolExclusion { pool: pool.name.clone(), exclusion });
     }
     explanation
@@ -63,31 +80,60 @@ fn offered<'s, 'a>(
     scene.candidates.iter().filter(|candidate| suits(candidate)).collect()
 }
 
-fn holds(candidate: &Candidate<'_>, class: &Class) -> bool {
-    candidate.admission.allows(class.constraint) && candidate.free.covers(&class.request)
-}
-
 /// Why a pool does not serve a class. Of several reasons the one that comes last on the way to a node is told, for it
 /// is the nearest miss.
-fn exclusion(scene: &Scene<'_, '_>, class: &Class, pool: &Pool, budget: &Budget<'_>) -> PoolExclusion {
+fn exclusion(scene: &Scene<'_, '_>, class: &Class, pool: &Pool, drafted: &Drafted<'_, '_>) -> PoolExclusion {
+    let budget = &drafted.budget;
     let offered = offered(scene, |candidate| candidate.pool.name == pool.name);
     let matching: Vec<_> =
         offered.iter().copied().filter(|each| each.admission.allows(class.constraint)).collect();
-    let fitting: Vec<_> = matching.iter().copied().filter(|each| each.free.covers(&class.request)).collect();
+    let fitting: Vec<_> = matching.iter().copied().filter(|each| each.room.covers(&class.request)).collect();
     let exclusion = if let Some(closed) = closed(pool, &offered) {
         closed
     } else if let Err(taint) = tolerates_all(&class.shape.tolerations, &pool.taints) {
         Exclusion::Taint { taint: taint.to_string() }
     } else if matching.is_empty() {
         let labels: Vec<&Labels> = offered.iter().map(|candidate| &candidate.labels).collect();
-        let (key, wanted) = unmet_label(&class.shape, &labels);
+        let (key, wanted) = unmet_label(&class.shape, &class.needs, &labels);
         Exclusion::Label { key, wanted }
     } else if fitting.is_empty() {
         too_small(scene, class, &matching, pool)
+    } else if let Some(inflexible) = inflexible(pool, &fitting) {
+        inflexible
+    } else if let Some(demand) = obstacle(scene, class, &fitting, drafted) {
+        Exclusion::Topology { demand }
     } else {
         scarcity(&fitting, budget)
     };
     PoolExclusion { pool: pool.name.clone(), exclusion }
+}
+
+/// What a class demands of the pods around it that none of the machines that could be had would meet.
+fn obstacle(
+    scene: &Scene<'_, '_>,
+    class: &Class,
+    fitting: &[&Candidate<'_>],
+    drafted: &Drafted<'_, '_>,
+) -> Option<String> {
+    let tallies = &drafted.assignment.tallies;
+    let survey = class.relations.survey(tallies);
+    let mut found = None;
+    for candidate in fitting.iter().filter(|candidate| drafted.budget.room(candidate, 1) > 0) {
+        found = Some(class.relations.obstacle(tallies, &survey, &candidate.domains)?);
+    }
+    let rule = found?;
+    let key = tallies.get(rule.tally()).and_then(|tally| scene.keys.name(tally.key))?;
+    Some(match rule {
+        Rule::Spread { max_skew, .. } => {
+            format!("no machine keeps the pods spread over {key} with a skew of at most {max_skew}")
+        }
+        Rule::With { .. } => {
+            format!("no machine is in a {key} with the pods that these must be with")
+        }
+        Rule::Away { .. } => {
+            format!("every machine is in a {key} with pods that these must be away from")
+        }
+    })
 }
 
 /// Why a pool serves nobody.
@@ -96,6 +142,12 @@ fn closed(pool: &Pool, offered: &[&Candidate<'_>]) -> Option<Exclusion> {
         Some(why) => Some(Exclusion::Unusable { why: why.clone() }),
         None => offered.is_empty().then_some(Exclusion::NoInstanceTypes),
     }
+}
+
+/// Why a pool that wants to choose among different machines does not serve those for whom only some would do.
+fn inflexible(pool: &Pool, fitting: &[&Candidate<'_>]) -> Option<Exclusion> {
+    let Shortfall { key, least, found } = shortfall(pool, fitting)?;
+    Some(Exclusion::MinValues { key: key.clone(), least, found })
 }
 
 /// Why machines that would do are not got: the pool's limit where nothing else is in the way of one of them.

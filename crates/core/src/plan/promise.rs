@@ -7,33 +7,38 @@ use super::place::Place;
 use super::view::View;
 use crate::model::{Claim, PodId};
 
-/// Gives pods the room on the claims that were made for them, before anybody else is looked at. This is what makes
-/// plans stable: what was packed once is not packed again, whatever becomes of the pods and nodes around it.
+/// Gives pods the room on the claims that were made for them, and then on the nodes that the scheduler expects them on,
+/// before anybody else is looked at. This is what makes plans stable: what was packed once is not packed again,
+/// whatever becomes of the pods and nodes around it.
 ///
 /// Takes the room from the places, puts the pods that are served first in their classes, and says for each class where
 /// they go.
 pub(super) fn keep(view: &View<'_>, classes: &mut [Class], places: &mut [Place]) -> Vec<Vec<Spot>> {
     let mut kept: Vec<Vec<Spot>> = classes.iter().map(|_| Vec::new()).collect();
     let mut served: Vec<Vec<PodId>> = classes.iter().map(|_| Vec::new()).collect();
-    let class_of = class_of_promised(view, classes);
+    let promises = promises(view, classes, places);
+    let class_of = classes_of(classes, &promises);
     let mut seen = BTreeSet::new();
-    for place in places {
-        for pod in claim_at(view, &place.target).map_or(&[][..], |claim| &claim.pods) {
-            let Some(number) = class_of.get(pod).copied() else { continue };
-            let (Some(class), Some(spots), Some(served)) =
-                (classes.get(number), kept.get_mut(number), served.get_mut(number))
-            else {
-                continue;
-            };
-            let fits = place.admission.allows(class.constraint) && place.free.covers(&class.request);
-            if !fits || !seen.insert(pod) {
-                continue;
-            }
-            place.free.take(&class.request, 1);
-            served.push(pod.clone());
-            match spots.last_mut().filter(|spot| spot.target == place.target) {
-                Some(spot) => spot.count += 1,
-                None => spots.push(Spot { target: place.target.clone(), ready: place.ready, count: 1 }),
+    for (place_number, pod) in promises {
+        let Some(number) = class_of.get(pod).copied() else { continue };
+        let (Some(class), Some(spots), Some(served)) =
+            (classes.get(number), kept.get_mut(number), served.get_mut(number))
+        else {
+            continue;
+        };
+        let Some(place) = places.get_mut(place_number).filter(|place| place.has_room_soon(class)) else {
+            continue;
+        };
+        if !seen.insert(pod) {
+            continue;
+        }
+        place.free.take(&class.request, 1);
+        served.push(pod.clone());
+        match spots.last_mut().filter(|spot| spot.place == place_number) {
+            Some(spot) => spot.count += 1,
+            None => {
+                let (target, ready) = (place.target.clone(), place.ready);
+                spots.push(Spot { place: place_number, target, ready, count: 1 });
             }
         }
     }
@@ -44,8 +49,40 @@ pub(super) fn keep(view: &View<'_>, classes: &mut [Class], places: &mut [Place])
     kept
 }
 
-fn class_of_promised(view: &View<'_>, classes: &[Class]) -> BTreeMap<PodId, usize> {
-    let promised: BTreeSet<&PodId> = view.snapshot.claims.values().flat_map(|claim| &claim.pods).collect();
+impl Place {
+    /// Whether a pod of a class fits once those of lower priority are gone that are on their way out: they may be going
+    /// to make room for it.
+    fn has_room_soon(&self, class: &Class) -> bool {
+        let mut free = self.free.clone();
+        for (_, request) in self.leaving.iter().filter(|(priority, _)| *priority < class.shape.priority) {
+            free.give(request, 1);
+        }
+        self.admission.allows(class.constraint) && free.covers(&class.request)
+    }
+}
+
+/// Pods and the numbers of the places that they were promised.
+fn promises<'a>(view: &View<'a>, classes: &[Class], places: &[Place]) -> Vec<(usize, &'a PodId)> {
+    let of_place = |(number, place): (usize, &Place)| {
+        let pods = claim_at(view, &place.target).map_or(&[][..], |claim| &claim.pods);
+        pods.iter().map(move |pod| (number, pod))
+    };
+    let mut promises: Vec<(usize, &PodId)> = places.iter().enumerate().flat_map(of_place).collect();
+    let nodes = places.iter().enumerate().filter_map(|(number, place)| match &place.target {
+        Target::Node(node) => Some((node, number)),
+        Target::Claim(_) | Target::Launch(_) => None,
+    });
+    let nodes: BTreeMap<_, usize> = nodes.collect();
+    let pods = classes.iter().flat_map(|class| &class.pods);
+    promises.extend(pods.filter_map(|pod| {
+        let pod = view.snapshot.pods.get(pod)?;
+        Some((*nodes.get(pod.nominated.as_ref()?)?, &pod.id))
+    }));
+    promises
+}
+
+fn classes_of(classes: &[Class], promises: &[(usize, &PodId)]) -> BTreeMap<PodId, usize> {
+    let promised: BTreeSet<&PodId> = promises.iter().map(|(_, pod)| *pod).collect();
     if promised.is_empty() {
         return BTreeMap::new();
     }

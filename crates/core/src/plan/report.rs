@@ -2,8 +2,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::Text;
 use crate::model::PodId;
+use crate::{Price, Text};
 
 /// Why the plan is what it is: every pod that stays pending and every node that stays or goes has a reason here that a
 /// person can read. Events, the command line and the dashboard all show this one report.
@@ -15,6 +15,10 @@ pub struct Report {
     pub nodes: Vec<NodeReport>,
     /// Pools with fewer nodes than their minimum for want of something.
     pub short_pools: Vec<PoolExclusion>,
+    /// What the machines that are launched for pods cost per hour, prices weighed as the pools say.
+    pub cost: Price,
+    /// No other machines that hold the same pods cost less.
+    pub lower_bound: Price,
 }
 
 /// Pods of one shape that stay pending.
@@ -22,6 +26,8 @@ pub struct Report {
 pub struct Unplaced {
     /// The pods.
     pub pods: Vec<PodId>,
+    /// Why no pool serves them, where that has nothing to do with the pools.
+    pub everywhere: Option<Exclusion>,
     /// For each pool why it does not serve them, in the order the pools are tried.
     pub pools: Vec<PoolExclusion>,
 }
@@ -83,6 +89,32 @@ pub enum Exclusion {
     },
     /// The pool's provider offers no machine that the pool's own requirements allow.
     NoInstanceTypes,
+    /// The pool wants more different ways to get a machine than there are for these pods.
+    MinValues {
+        /// The label of which it wants different values.
+        key: Text,
+        /// How many it wants.
+        least: u32,
+        /// How many there are.
+        found: usize,
+    },
+    /// The pods that are where they are leave no place for these.
+    Topology {
+        /// What the pods demand.
+        demand: String,
+    },
+    /// A volume is not to be had.
+    Volume {
+        /// Why.
+        why: String,
+    },
+    /// The pods' priority is too low for machines to be got for them.
+    Priority {
+        /// Their priority.
+        priority: i32,
+        /// The lowest for which machines are got.
+        least: i32,
+    },
 }
 
 impl fmt::Display for Exclusion {
@@ -102,6 +134,17 @@ impl fmt::Display for Exclusion {
             Self::NoInstanceTypes => {
                 f.write_str("the provider offers no machine that the pool's requirements allow")
             }
+            Self::MinValues { key, least, found } => {
+                write!(
+                    f,
+                    "the pool wants machines with {least} values of {key} to choose from, and {found} would fit"
+                )
+            }
+            Self::Topology { demand } => f.write_str(demand),
+            Self::Volume { why } => f.write_str(why),
+            Self::Priority { priority, least } => {
+                write!(f, "priority {priority} is below {least}, the lowest for which machines are got")
+            }
         }
     }
 }
@@ -109,6 +152,9 @@ impl fmt::Display for Exclusion {
 impl Unplaced {
     /// The reasons in one line, for events.
     pub fn summary(&self) -> String {
+        if let Some(everywhere) = &self.everywhere {
+            return everywhere.to_string();
+        }
         if self.pools.is_empty() {
             return "no pool: create a NodePool that fits this pod".to_owned();
         }

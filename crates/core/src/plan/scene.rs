@@ -1,70 +1,211 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::admission::Constraints;
-use super::amounts::Dimensions;
-use super::assignment::{Assignment, Spot, assign};
+use super::amounts::{Amounts, Demand, Dimensions};
+use super::assignment::{Assignment, Spot, Stage, assign};
+use super::attach::Attachable;
 use super::candidate::{Candidate, candidates};
 use super::class::{Class, Group, classes};
 use super::daemons::Daemons;
 use super::decision::Target;
 use super::draft::Draft;
-use super::pack::Packer;
-use super::place::{Place, existing};
+use super::keys::{Domains, Keys};
+use super::kin::{self, Kin};
+use super::place::{Place, count_new_node, existing};
 use super::promise;
+use super::rules::Rule;
+use super::tally::Tally;
 use super::view::View;
+use super::volumes::{self, Attached, VolumeNeeds};
+use super::wishes::Wishes;
 use super::worth::Worth;
-use crate::model::Pool;
+use crate::model::{Node, Pod, PodId, Pool};
 
 /// All that placing and packing look at, measured and numbered.
 pub(super) struct Scene<'s, 'a> {
     pub(super) view: &'s View<'a>,
     /// In the order in which they are tried.
     pub(super) pools: &'s [&'a Pool],
+    pub(super) keys: Keys,
     pub(super) dimensions: Dimensions,
     pub(super) classes: Vec<Class>,
     /// What is there or on its way.
     pub(super) places: Vec<Place>,
     /// What could be launched.
     pub(super) candidates: Vec<Candidate<'a>>,
+    /// The pods that are where they are, counted.
+    pub(super) tallies: Vec<Tally>,
     /// For each class the places that its pods were promised.
     kept: Vec<Vec<Spot>>,
+    /// What each class would rather have.
+    pub(super) wishes: Vec<Wishes>,
+    /// The tallies that some class demands something of, with the most domains that one wants.
+    demanded: BTreeMap<usize, u32>,
     worth: Worth,
 }
 
-impl<'s, 'a> Scene<'s, 'a> {
-    pub(super) fn new(view: &'s View<'a>, pools: &'s [&'a Pool], groups: Vec<Group>) -> Self {
-        let dimensions = Dimensions::of(groups.iter().map(|group| &group.shape.requests));
-        let shapes: Vec<_> = groups.iter().map(|group| group.shape.clone()).collect();
-        let (constraints, numbers) = Constraints::number(shapes.iter().map(AsRef::as_ref));
-        let daemons = Daemons::new(view, &dimensions);
-        let candidates = candidates(pools, &constraints, &dimensions, &daemons);
-        let worth = Worth::of(&candidates, dimensions.names().count());
-        let mut places = existing(view, &constraints, &dimensions, &daemons);
-        let mut classes = classes(groups, &numbers, &dimensions, |request| worth.measure(request));
-        let kept = promise::keep(view, &mut classes, &mut places);
-        Self { view, pools, dimensions, classes, places, candidates, kept, worth }
+/// What nodes and machines are held against while they are measured.
+pub(super) struct Setting<'s, 'a> {
+    pub(super) view: &'s View<'a>,
+    pub(super) constraints: Constraints<'s>,
+    pub(super) dimensions: Dimensions,
+    pub(super) daemons: Daemons<'a>,
+    pub(super) attachable: Attachable<'a>,
+    /// The volumes that several pods share.
+    pub(super) shared: Attached,
+    pub(super) keys: Keys,
+    pub(super) kin: Kin<'a>,
+    /// The pods that are to go elsewhere.
+    moving: BTreeSet<&'s PodId>,
+}
+
+impl Setting<'_, '_> {
+    /// What a node has to be used.
+    pub(super) fn supply_of(&self, node: &Node) -> Amounts {
+        self.dimensions.supply(&node.allocatable, self.attachable.on(self.view, node))
     }
 
-    pub(super) fn packer(&self) -> Packer<'_, 'a> {
-        Packer { classes: &self.classes, candidates: &self.candidates }
+    /// What the pods on a node leave of it.
+    pub(super) fn free_on(&self, node: &Node) -> Amounts {
+        self.less_pods(self.supply_of(node), node)
+    }
+
+    /// What of an amount the pods on a node leave.
+    pub(super) fn less_pods(&self, mut free: Amounts, node: &Node) -> Amounts {
+        let pods = self.view.pods_on(&node.name);
+        for pod in pods {
+            free.take(&self.demand_of(pod), 1);
+        }
+        if self.dimensions.count_volumes() {
+            let attached = volumes::attached_by(self.view.snapshot, pods);
+            self.dimensions.attach(&mut free, &attached, &self.shared);
+        }
+        free
+    }
+
+    /// The pods on a node that are on their way out, as their priority and what they take.
+    pub(super) fn leaving(&self, node: &Node) -> Vec<(i32, Demand)> {
+        let leaving = self.view.pods_on(&node.name).iter().filter(|pod| pod.deleting);
+        leaving.map(|pod| (pod.shape.priority, self.demand_of(pod))).collect()
+    }
+
+    /// What a pod takes of its node, volumes aside.
+    fn demand_of(&self, pod: &Pod) -> Demand {
+        self.dimensions.demand(&pod.shape, &VolumeNeeds::default())
+    }
+
+    /// Counts a node and the pods that stay on it.
+    pub(super) fn count_node(&self, tallies: &mut [Tally], node: &Node, domains: &Domains, sees: &[bool]) {
+        if tallies.is_empty() {
+            return;
+        }
+        count_new_node(tallies, domains, sees);
+        let stay = |pod: &&&Pod| !self.moving.contains(&pod.id);
+        for pod in self.view.pods_on(&node.name).iter().filter(stay) {
+            kin::count(tallies, &self.kin.counted_in(&self.keys, pod), domains, sees, 1);
+        }
+    }
+}
+
+impl<'s, 'a> Scene<'s, 'a> {
+    pub(super) fn new(
+        view: &'s View<'a>,
+        pools: &'s [&'a Pool],
+        keys: Keys,
+        kin: Kin<'a>,
+        shared: Attached,
+        groups: Vec<Group>,
+    ) -> Self {
+        let measured: Vec<_> =
+            groups.iter().map(|group| (group.shape.clone(), group.needs.clone())).collect();
+        let asked = measured.iter().map(|(shape, needs)| (&**shape, &**needs));
+        let (constraints, numbers) = Constraints::number(asked.clone());
+        let dimensions = Dimensions::of(asked);
+        let daemons = Daemons::new(view, &dimensions);
+        let bound = groups.iter().flat_map(|group| &group.pods);
+        let moving: Vec<PodId> = bound.filter(|pod| view.is_bound(pod)).cloned().collect();
+        let moving = moving.iter().collect();
+        let mut tallies = kin.tallies();
+        let attachable =
+            if dimensions.count_volumes() { Attachable::learn(view) } else { Attachable::default() };
+        let mut setting =
+            Setting { view, constraints, dimensions, daemons, attachable, shared, keys, kin, moving };
+        let candidates = candidates(pools, &mut setting);
+        let mut places = existing(&mut setting, &mut tallies);
+        let Setting { dimensions, keys, .. } = setting;
+        let worth = Worth::of(&candidates, &dimensions);
+        let mut classes = classes(groups, &numbers, &dimensions, |request| worth.of_demand(request));
+        let kept = promise::keep(view, &mut classes, &mut places);
+        let settings = &view.snapshot.settings;
+        let wishes = classes.iter().map(|class| Wishes::of(class, &candidates, settings)).collect();
+        let demanded = demanded(&classes);
+        Self {
+            view,
+            pools,
+            keys,
+            dimensions,
+            classes,
+            places,
+            candidates,
+            tallies,
+            kept,
+            wishes,
+            demanded,
+            worth,
+        }
+    }
+
+    /// Whether a rule is about what shares a node.
+    pub(super) fn is_of_one_node(&self, rule: &Rule) -> bool {
+        self.tallies.get(rule.tally()).is_some_and(|tally| self.keys.is_host(tally.key))
+    }
+
+    /// Whether two machines are the same place to all pods that demand something of those around them.
+    pub(super) fn is_same_place(&self, one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
+        let mut tallies = self.demanded.keys().filter_map(|number| self.tallies.get(*number));
+        let same = |tally: &Tally| one.domains.get(tally.key) == other.domains.get(tally.key);
+        tallies.all(same) && one.sees == other.sees
+    }
+
+    /// Whether it makes no difference to pods that are spread which of two machines a node becomes: a domain more may
+    /// have the fewest pods of all, and a domain less may leave too few.
+    pub(super) fn is_indifferent(
+        &self,
+        tallies: &[Tally],
+        one: &Candidate<'_>,
+        other: &Candidate<'_>,
+    ) -> bool {
+        let counted = self.demanded.iter().filter_map(|(number, least)| Some((tallies.get(*number)?, least)));
+        let known = |tally: &Tally| tally.has_node(&one.domains) && tally.has_node(&other.domains);
+        counted.into_iter().all(|(tally, min_domains)| *min_domains <= 1 && known(tally))
     }
 
     /// Where pods go on what is there, on its way or about to be launched.
     pub(super) fn assign(&self, drafts: &[Draft<'_, 'a>]) -> Assignment {
         let mut kept = self.kept.clone();
         let mut launches = Vec::new();
+        let mut tallies = self.tallies.clone();
         for (number, draft) in drafts.iter().enumerate() {
+            let place = self.places.len() + number;
             for (class, count) in &draft.load {
                 if let Some(spots) = kept.get_mut(*class) {
-                    spots.push(Spot { target: Target::Launch(number), ready: false, count: *count });
+                    spots.push(Spot { place, target: Target::Launch(number), ready: false, count: *count });
                 }
             }
-            launches.push(draft.place(&self.classes, number));
+            let launch = draft.place(self, number);
+            count_new_node(&mut tallies, &launch.domains, &launch.sees);
+            launches.push(launch);
         }
         let places: Vec<&Place> = self.places.iter().chain(&launches).collect();
-        assign(&self.classes, &kept, &places, &self.worth)
+        assign(&Stage {
+            classes: &self.classes,
+            kept: &kept,
+            places: &places,
+            tallies: &tallies,
+            worth: &self.worth,
+        })
     }
 
     /// When the first of the nodes that pods are expected on has been out of sight for too long to be trusted.
@@ -73,4 +214,17 @@ impl<'s, 'a> Scene<'s, 'a> {
         let trusted: BTreeMap<&Target, Timestamp> = trusted.collect();
         assignment.spots.iter().flatten().filter_map(|spot| trusted.get(&spot.target).copied()).min()
     }
+}
+
+fn demanded(classes: &[Class]) -> BTreeMap<usize, u32> {
+    let mut demanded = BTreeMap::new();
+    for rule in classes.iter().flat_map(|class| &class.relations.rules) {
+        let domains = match rule {
+            Rule::Spread { min_domains, .. } => *min_domains,
+            Rule::With { .. } | Rule::Away { .. } => 1,
+        };
+        let most = demanded.entry(rule.tally()).or_insert(domains);
+        *most = domains.max(*most);
+    }
+    demanded
 }

@@ -19,9 +19,11 @@ pub(super) fn too_small(
     matching: &[&Candidate<'_>],
     pool: &Pool,
 ) -> Exclusion {
-    let wanted = scene.dimensions.names().zip(class.request.iter()).enumerate();
-    let dimensions: Vec<Dimension<'_>> =
-        wanted.map(|(number, (name, wanted))| Dimension { number, name, wanted }).collect();
+    let dimensions: Vec<Dimension<'_>> = scene
+        .dimensions
+        .resources()
+        .map(|(number, name)| Dimension { number, name, wanted: class.request.get(number) })
+        .collect();
     let lacks = |machine: &Candidate<'_>, dimension: &Dimension<'_>| {
         dimension.free(machine) < dimension.wanted.max(0)
     };
@@ -42,12 +44,12 @@ pub(super) fn too_small(
 
 impl Dimension<'_> {
     fn free(&self, machine: &Candidate<'_>) -> i64 {
-        machine.free.iter().nth(self.number).unwrap_or(0)
+        machine.room.get(self.number)
     }
 
     fn exclusion(&self, machines: &[&Candidate<'_>], pool: &Pool) -> Exclusion {
         let largest = machines.iter().max_by_key(|machine| self.free(machine));
-        let there = largest.and_then(|machine| machine.allocatable.iter().nth(self.number)).unwrap_or(0);
+        let there = largest.map_or(0, |machine| machine.allocatable.get(self.number));
         let daemons = largest.map_or(0, |machine| there.saturating_sub(self.free(machine)));
         let mut types: Vec<_> = machines.iter().map(|machine| &machine.instance_type.name).collect();
         types.sort_unstable();

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Text;
-use crate::model::{Claim, ClaimPhase, InstanceType, Node, Pod, Readiness, Snapshot};
+use crate::model::{Claim, ClaimPhase, InstanceType, Node, Pod, PodId, Readiness, Snapshot};
 
 /// A snapshot with what belongs together found: claims and their nodes, nodes and their pods.
 pub(super) struct View<'a> {
@@ -34,6 +34,11 @@ impl<'a> View<'a> {
     /// The pods on a node, ended ones aside.
     pub(super) fn pods_on(&self, node: &str) -> &[&'a Pod] {
         self.pods.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a pod is on a node.
+    pub(super) fn is_bound(&self, pod: &PodId) -> bool {
+        self.snapshot.pods.get(pod).is_some_and(|pod| pod.node().is_some())
     }
 
     pub(super) fn node_of(&self, claim: &str) -> Option<&'a Node> {

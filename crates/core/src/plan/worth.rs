@@ -1,4 +1,4 @@
-use super::amounts::Amounts;
+use super::amounts::{Amounts, Demand, Dimensions};
 use super::candidate::Candidate;
 
 /// What a unit of each resource costs on the machines on offer, by which pods that ask for different resources can be
@@ -9,11 +9,12 @@ pub(super) struct Worth(Vec<f64>);
 const BARE_POD: f64 = 1.0;
 
 impl Worth {
-    pub(super) fn of(candidates: &[Candidate<'_>], dimensions: usize) -> Self {
-        let mut sums = vec![(0.0, 0.0); dimensions];
+    pub(super) fn of(candidates: &[Candidate<'_>], dimensions: &Dimensions) -> Self {
+        let mut sums = vec![(0.0, 0.0); dimensions.len()];
         for candidate in candidates {
-            for ((cost, amount), there) in sums.iter_mut().zip(candidate.allocatable.iter()) {
-                if there > 0 {
+            for (number, _) in dimensions.resources() {
+                let there = candidate.allocatable.get(number);
+                if let Some((cost, amount)) = sums.get_mut(number).filter(|_| there > 0) {
                     *cost += float(candidate.cost());
                     *amount += float(there);
                 }
@@ -25,6 +26,11 @@ impl Worth {
 
     pub(super) fn measure(&self, amounts: &Amounts) -> f64 {
         self.0.iter().zip(amounts.iter()).fold(BARE_POD, |sum, (unit, amount)| sum + unit * float(amount))
+    }
+
+    pub(super) fn of_demand(&self, demand: &Demand) -> f64 {
+        let unit = |dimension: usize| self.0.get(dimension).copied().unwrap_or(0.0);
+        demand.iter().fold(BARE_POD, |sum, (dimension, amount)| sum + unit(dimension) * float(amount))
     }
 }
 

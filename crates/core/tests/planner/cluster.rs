@@ -43,10 +43,41 @@ impl fmt::Debug for Cluster {
         for set in self.0.daemon_sets.values() {
             writeln!(f, "daemonset {} {:?}", set.id, set.shape)?;
         }
+        for node in self.0.nodes.values() {
+            let labels: Vec<_> = node.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            writeln!(f, "node {} with {} {labels:?} {:?}", node.name, node.allocatable, node.taints)?;
+        }
         for pod in self.0.pods.values() {
-            writeln!(f, "pod {} {:?} {:?}", pod.id, pod.state, pod.shape)?;
+            writeln!(f, "pod {} {:?} {}", pod.id, pod.state, Told(&pod.shape))?;
         }
         Ok(())
+    }
+}
+
+/// What is not as usual about a shape.
+struct Told<'a>(&'a PodShape);
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shape = self.0;
+        write!(f, "{} priority {}", shape.requests, shape.priority)?;
+        for each in &shape.spread {
+            write!(f, " {}spread {each:?}", if each.required { "" } else { "soft " })?;
+        }
+        for (verb, terms) in [("with", &shape.pod_affinity), ("away", &shape.pod_anti_affinity)] {
+            for term in terms {
+                write!(f, " {verb} {} {:?}", term.topology_key, term.selector)?;
+            }
+        }
+        for (verb, wishes) in [("rather with", &shape.pod_preferences), ("rather away", &shape.pod_aversions)]
+        {
+            for wish in wishes {
+                write!(f, " {verb} {} {:?}", wish.wish.topology_key, wish.wish.selector)?;
+            }
+        }
+        let ports: Vec<u16> = shape.host_ports.iter().map(|port| port.port).collect();
+        write!(f, " ports {ports:?} selecting {:?} {:?}", shape.node_selector, shape.node_affinity)?;
+        write!(f, " tolerating {:?} preferring {:?}", shape.tolerations, shape.node_preferences)
     }
 }
 
@@ -55,6 +86,8 @@ impl Cluster {
         let mut cluster = Self::default();
         let pools = pools.into_iter().map(|pool| (pool.name.clone(), Arc::new(pool)));
         cluster.0.pools = Arc::new(pools.collect());
+        // Enough to find what tests are about, and quick.
+        cluster.0.settings.search_steps = 30;
         cluster
     }
 
@@ -65,8 +98,16 @@ impl Cluster {
         for number in 1..=count {
             let id = PodId::new("default", &format!("{name}-{number}"));
             let uid = id.to_string().into();
-            let pod =
-                Pod { id: id.clone(), uid, shape: shape.clone(), state: state.clone(), deleting: false };
+            let pod = Pod {
+                id: id.clone(),
+                uid,
+                shape: shape.clone(),
+                labels: Arc::default(),
+                volume_claims: Arc::default(),
+                nominated: None,
+                state: state.clone(),
+                deleting: false,
+            };
             pods.insert(id, Arc::new(pod));
         }
         self

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windlass_core::Plan;
-use windlass_core::model::{Claim, ClaimPhase, PodState};
+use windlass_core::model::{Claim, ClaimPhase, PodState, well_known};
 use windlass_core::plan::Target;
 
 use crate::cluster::{Cluster, NOW, stand};
@@ -12,11 +12,9 @@ use crate::shapes::{at, claim, joined, launched};
 impl Cluster {
     /// The cluster right after the plan has been executed: there are claims and no machines, and pods wait as before.
     pub fn after(mut self, plan: &Plan) -> Self {
-        let count = plan.launches.len();
-        for (number, launch) in plan.launches.iter().enumerate() {
+        let names = self.names_of(plan);
+        for (launch, name) in plan.launches.iter().zip(names) {
             let pool = self.0.pools[&launch.pool].clone();
-            // Named against the order of the launches, for nothing may depend on names.
-            let name = format!("{}-{:05}", launch.pool, self.0.claims.len() + count - 2 * number);
             self = self.claim(Claim {
                 offerings: launch.offerings.clone(),
                 labels: launch.labels.clone(),
@@ -33,6 +31,13 @@ impl Cluster {
             Arc::make_mut(claims.get_mut(&removal.claim).unwrap()).deleting = true;
         }
         self
+    }
+
+    /// The claims that a plan's launches become, named against their order, for nothing may depend on names.
+    pub fn names_of(&self, plan: &Plan) -> Vec<String> {
+        let last = self.0.claims.len() + plan.launches.len();
+        let numbered = plan.launches.iter().enumerate();
+        numbered.map(|(number, launch)| format!("{}-{:05}", launch.pool, last - number)).collect()
     }
 
     fn advance(mut self, phase: ClaimPhase, to: impl Fn(Cluster, Claim) -> Cluster) -> Self {
@@ -57,7 +62,13 @@ impl Cluster {
 
     pub fn nodes_ready(self) -> Self {
         self.advance(ClaimPhase::Registered, |cluster, claim| {
-            let (claim, node) = stand(claim, NOW);
+            let (claim, mut node) = stand(claim, NOW);
+            let kind = node.labels.get(well_known::INSTANCE_TYPE).cloned();
+            let types =
+                cluster.0.pools.get(&claim.pool).map(|pool| pool.instance_types.clone()).unwrap_or_default();
+            if let Some(kind) = types.iter().find(|each| Some(&each.name) == kind.as_ref()) {
+                node.labels.extend(&kind.labels);
+            }
             cluster.node(node).claim(claim)
         })
     }

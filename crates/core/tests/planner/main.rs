@@ -1,6 +1,8 @@
 //! What the planner does, seen from outside: a cluster is described, a plan is made, and what it leads to is looked at.
 
 #[cfg(test)]
+mod anything;
+#[cfg(test)]
 mod arriving;
 #[cfg(test)]
 mod cluster;
@@ -21,8 +23,14 @@ mod minimum;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod referee;
+#[cfg(test)]
 mod shapes;
 #[cfg(test)]
 mod sick;
 #[cfg(test)]
 mod wild;
+#[cfg(test)]
+#[path = "../scheduling/workload.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod workload;

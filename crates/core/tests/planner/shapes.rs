@@ -82,6 +82,8 @@ pub fn pool(name: &str, machines: Vec<InstanceType>) -> Pool {
         startup_taints: Vec::new(),
         termination_grace_period: None,
         limits: Resources::new(),
+        min_values: std::collections::BTreeMap::new(),
+        performance: Vec::new(),
         max_nodes: None,
         min_nodes: 0,
         consolidate_after: Some(Duration::from_secs(30)),

@@ -19,7 +19,7 @@ fn any_amounts() -> impl Strategy<Value = Resources> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn no_numbers_are_too_wild(

@@ -13,7 +13,7 @@ use crate::ProviderError;
 pub(super) const DEFAULT_PODS: i64 = 110;
 
 /// The instance types of a specification.
-pub(super) fn instance_types(spec: &SimulatedProvider) -> Result<Vec<InstanceType>, ProviderError> {
+pub(crate) fn instance_types(spec: &SimulatedProvider) -> Result<Vec<InstanceType>, ProviderError> {
     let types = match (spec.catalogue, spec.instance_types.as_slice()) {
         (Some(Catalogue::General), []) => return Ok(builtin::general()),
         (Some(Catalogue::Gpu), []) => return Ok(builtin::gpu()),

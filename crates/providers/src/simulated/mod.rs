@@ -36,6 +36,8 @@ use windlass_api::{LimitedDuration, ProviderCall, SimulatedProvider};
 use windlass_core::Text;
 use windlass_core::model::{InstanceType, OfferingKey};
 
+pub(crate) use self::catalogue::instance_types;
+
 use self::aim::Subject;
 use self::cloud::Cloud;
 use self::faults::Faults;
@@ -78,7 +80,7 @@ impl Simulated {
                 return Err(ProviderError::InvalidConfiguration { message });
             }
         }
-        let catalogue = catalogue::instance_types(spec)?;
+        let catalogue = instance_types(spec)?;
         let limited = catalogue.iter().flat_map(|found| {
             let limited = found.offerings.iter().filter(|offering| offering.available.is_some());
             limited.map(|offering| (found.key(offering), Mutex::new(())))

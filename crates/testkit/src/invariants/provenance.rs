@@ -2,11 +2,20 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
+use serde_json::json;
 use windlass_api::labels::FIELD_MANAGER;
 
 /// The managed fields that Windlass has written.
 pub(super) fn ours(metadata: &ObjectMeta) -> impl Iterator<Item = &ManagedFieldsEntry> {
     entries(metadata).filter(|entry| is_windlass(entry))
+}
+
+/// Whether the node that a pod is nominated to is all that Windlass has written of it.
+pub(super) fn nominated_only(metadata: &ObjectMeta) -> bool {
+    let nominated = json!({"f:status": {"f:nominatedNodeName": {}}});
+    let mut written = ours(metadata).peekable();
+    written.peek().is_some()
+        && written.all(|entry| entry.fields_v1.as_ref().is_some_and(|fields| fields.0 == nominated))
 }
 
 /// When Windlass last wrote the object, to the second.

@@ -3,7 +3,7 @@
 //! Two kinds of evidence. What a test declares foreign has to stay as it is, whoever changes it. Of everything else the
 //! managed fields tell what Windlass wrote, and it is a violation when that is
 //! - a Node that carries none of our labels and whose provider ID is of no machine or claim ever seen;
-//! - a Pod or a disruption budget, which Windlass has no reason to write;
+//! - a disruption budget, or more of a Pod than the node that it is nominated to;
 //! - the spec of a `NodePool` or a `NodeProvider`, which are the user's.
 //!
 //! In a journal, it is a violation to end or change a machine that was declared foreign, that belongs to another cluster,
@@ -94,6 +94,7 @@ impl ForeignThings {
         }
         match event.kind {
             Kind::Node if !self.is_marked(&event.object) => Some("a node without our mark"),
+            Kind::Pod if provenance::nominated_only(metadata) => None,
             Kind::Pod | Kind::PodDisruptionBudget => Some("which is never ours to write"),
             Kind::NodePool | Kind::NodeProvider if owns_spec(&event.object) => {
                 Some("whose spec is the user's")

@@ -1,0 +1,80 @@
+//! `windlass plan --live` and `windlass explain` look at a cluster and change nothing.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windlass_testkit::{ControlPlane, eventually};
+
+use crate::stage::{PATIENCE, Stage};
+
+pub async fn a_plan_for_a_live_cluster_shows_what_would_happen_and_changes_nothing(plane: Arc<ControlPlane>) {
+    let stage = Stage::on(plane, "looks").await;
+    stage.provider(&json!({})).await;
+    stage.pool(&json!({})).await;
+    stage.pods(0..2).await;
+    let ids = ["p-0", "p-1"].map(|name| format!("{}/{name}", stage.namespace));
+    let plan = eventually("both pods get machines in the plan", PATIENCE, async || {
+        let (_, out, err) = look(&stage, &["plan", "--live", "-o", "json"], "");
+        let plan: Value = serde_json::from_str(&out).map_err(|_| err)?;
+        if ids.iter().all(|id| launch_of(&plan, id).is_some()) { Ok(plan) } else { Err(out) }
+    })
+    .await;
+    let launch = launch_of(&plan, &ids[0]).unwrap();
+    assert_eq!((&launch["pool"], &launch["instanceType"]), (&json!(stage.named("pool")), &json!("four")));
+
+    // What if there were one more that is too large, and a smaller one in place of the first?
+    let pod = |name: &str, cpu: u32, more: Value| {
+        let mut spec = json!({"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let metadata = json!({"name": name, "namespace": stage.namespace});
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}).to_string()
+    };
+    let selector = json!({"nodeSelector": {"stage": stage.name}});
+    let files = format!("{}\n{}", pod("large", 64, selector.clone()), pod("p-0", 1, selector));
+    let (code, out, err) = look(&stage, &["plan", "--live", "-f", "-", "-o", "json"], &files);
+    assert_eq!(code, 2, "{err}");
+    let plan: Value = serde_json::from_str(&out).unwrap();
+    let both = launch_of(&plan, &ids[0]).unwrap();
+    assert_eq!(Some(both), launch_of(&plan, &ids[1]), "1 and 3 cores fit on one machine of 4");
+    let large = format!("{}/large", stage.namespace);
+    assert!(
+        plan["unschedulable"].as_array().unwrap().iter().any(|each| each["pod"] == json!(large)),
+        "{out}"
+    );
+
+    let (code, words, err) = look(&stage, &["explain", "pod", &ids[0]], "");
+    assert_eq!(code, 0, "{err}");
+    let expected =
+        format!("a machine is to be launched for it: pool {}, four in zone-a", stage.named("pool"));
+    assert!(words.contains(&expected), "{words}");
+    let (code, _, err) = look(&stage, &["explain", "pod", &format!("{}/p-9", stage.namespace)], "");
+    assert_eq!(code, 1);
+    assert!(
+        err.contains(&format!("there is no pod p-9 in namespace {}; there is p-0, p-1", stage.namespace)),
+        "{err}"
+    );
+
+    assert_eq!(stage.claims().await.unwrap().len(), 0, "nothing was launched");
+    assert_eq!(stage.machines().await.unwrap().len(), 0);
+    stage.finish().await;
+}
+
+fn launch_of<'p>(plan: &'p Value, pod: &str) -> Option<&'p Value> {
+    let has = |launch: &&Value| launch["pods"].as_array().is_some_and(|pods| pods.contains(&json!(pod)));
+    plan["launch"].as_array()?.iter().find(has)
+}
+
+/// Runs the binary on the stage: its exit code and what it says.
+fn look(stage: &Stage, arguments: &[&str], input: &str) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(arguments).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.arg("--kubeconfig").arg(stage.plane.kubeconfig_path());
+    command.args(["--namespace", &stage.namespace, "--scope", &stage.name, "--cluster-id", "stage"]);
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}

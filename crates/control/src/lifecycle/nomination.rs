@@ -1,0 +1,172 @@
+//! Telling the scheduler where the pods of a plan are to go.
+//!
+//! Left to itself the scheduler spreads the pods of a tight plan its own way and strands the large ones. It keeps room on
+//! a node for pods that are nominated to it, and tries that node first, but it clears a nomination whenever it tries the
+//! pod in vain. So the pods are nominated while their new node is still closed, and what was cleared is set again, until
+//! all of them hold; then the node is opened.
+
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Pod as ApiPod;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::json;
+use tracing::debug;
+use windlass_api::{NodeClaim, labels};
+use windlass_core::model::{Node, Pod, PodId, PodState};
+
+use crate::adapt;
+use crate::controller::Bus;
+use crate::index::Index;
+use crate::kubernetes::{is_conflict, is_not_found};
+use windlass_providers::Clock;
+
+/// How many pods are nominated at the same time.
+const AT_ONCE: usize = 16;
+/// How often cleared nominations are set again before the node is opened all the same.
+const ROUNDS: u32 = 10;
+/// How long nominations must hold before the node is opened.
+const SETTLED: Duration = Duration::from_millis(200);
+/// How long a node that is not ready is kept closed for the sake of nominations: what makes it ready may have to be
+/// let in first.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How far the nominations for a claim's node have come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nominations {
+    /// The pods that are still to be nominated.
+    pub missing: Vec<PodId>,
+    /// How often pods were nominated.
+    pub rounds: u32,
+    /// When that began.
+    pub since: Option<Timestamp>,
+    /// When pods were last nominated.
+    pub last: Option<Timestamp>,
+}
+
+/// What to do before a node is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BeforeOpening {
+    /// Nominate the pods that are missing.
+    Nominate,
+    /// Look again after a while.
+    Wait(Duration),
+    /// Open it.
+    Nothing,
+}
+
+impl Nominations {
+    /// Notes that pods have been nominated.
+    pub(crate) fn made(&mut self, now: Timestamp) {
+        self.rounds = self.rounds.saturating_add(1);
+        self.last = Some(now);
+    }
+
+    /// What to do before the node is opened.
+    pub fn next(&self, node_is_ready: bool, now: Timestamp) -> BeforeOpening {
+        let passed = |since: Timestamp| now.duration_since(since).max(SignedDuration::ZERO).unsigned_abs();
+        if self.rounds == 0 && self.missing.is_empty() {
+            return BeforeOpening::Nothing;
+        }
+        if !node_is_ready {
+            // The scheduler tries in vain and clears the nominations as long as the node is not ready.
+            return match PATIENCE.checked_sub(self.since.map_or(Duration::ZERO, passed)) {
+                Some(left) if !left.is_zero() => BeforeOpening::Wait(left),
+                _ => BeforeOpening::Nothing,
+            };
+        }
+        if self.rounds >= ROUNDS {
+            return BeforeOpening::Nothing;
+        }
+        if !self.missing.is_empty() {
+            return BeforeOpening::Nominate;
+        }
+        match SETTLED.checked_sub(self.last.map_or(SETTLED, passed)) {
+            Some(left) if !left.is_zero() => BeforeOpening::Wait(left),
+            _ => BeforeOpening::Nothing,
+        }
+    }
+}
+
+/// The pods that a claim was made for and that wait to be nominated to its node. A nomination to another node that is
+/// there was made by preemption and stands.
+pub(crate) fn missing(index: &Index, claim: &NodeClaim, node: &Node) -> Vec<PodId> {
+    let planned = adapt::claim(claim).pods;
+    planned
+        .into_iter()
+        .filter(|id| index.pod(id).is_some_and(|pod| waits_for(index, pod, &node.name)))
+        .collect()
+}
+
+/// Whether a pod may be nominated to a node and is not.
+pub(crate) fn waits_for(index: &Index, pod: &Pod, node: &str) -> bool {
+    let waits = matches!(pod.state, PodState::Waiting | PodState::Unschedulable { .. });
+    let free = match pod.nominated.as_deref() {
+        Some(other) => other != node && index.node(other).is_none(),
+        None => true,
+    };
+    waits && free && !pod.deleting && !pod.shape.foreign_scheduler
+}
+
+/// Nominates pods to a node. One that has gone or changed in the meantime is no matter.
+pub(crate) async fn nominate(client: &Client, bus: &Bus, clock: &dyn Clock, pods: &[PodId], node: &str) {
+    let patches = pods.iter().cloned().map(|id| async move {
+        let id = &id;
+        let Some(uid) = bus.index.lock().pod(id).map(|pod| pod.uid.clone()) else { return };
+        let api: Api<ApiPod> = Api::namespaced(client.clone(), &id.namespace);
+        let body = json!({"metadata": {"uid": &*uid}, "status": {"nominatedNodeName": node}});
+        let parameters =
+            PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        match api.patch_status(&id.name, &parameters, &Patch::Merge(body)).await {
+            Ok(written) => {
+                if let Some(pod) = adapt::pod(&written) {
+                    let changed = bus.index.lock().saw_pod(pod, clock.now());
+                    bus.announce_to_planner(&changed);
+                }
+            }
+            Err(error) if is_not_found(&error) || is_conflict(&error) => {}
+            Err(error) => debug!(pod = %id, node, %error, "the pod could not be nominated"),
+        }
+    });
+    stream::iter(patches).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{Timestamp, ToSpan};
+    use windlass_core::model::PodId;
+
+    use super::{BeforeOpening, Nominations, PATIENCE, ROUNDS, SETTLED};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn one_missing() -> Nominations {
+        Nominations { missing: vec![PodId::new("default", "p")], since: Some(NOW), ..Nominations::default() }
+    }
+
+    #[test]
+    fn a_node_for_which_nobody_waits_is_opened_at_once() {
+        assert_eq!(Nominations::default().next(false, NOW), BeforeOpening::Nothing);
+    }
+
+    #[test]
+    fn pods_are_nominated_once_the_node_is_ready_but_it_is_not_kept_closed_for_ever() {
+        assert_eq!(one_missing().next(false, NOW), BeforeOpening::Wait(PATIENCE));
+        assert_eq!(one_missing().next(false, NOW + 60.seconds()), BeforeOpening::Nothing);
+        assert_eq!(one_missing().next(true, NOW), BeforeOpening::Nominate);
+    }
+
+    #[test]
+    fn the_node_is_opened_when_the_nominations_have_held_for_a_moment() {
+        let held = Nominations { missing: Vec::new(), rounds: 1, last: Some(NOW), ..one_missing() };
+        assert_eq!(held.next(true, NOW), BeforeOpening::Wait(SETTLED));
+        assert_eq!(held.next(true, NOW + 1.second()), BeforeOpening::Nothing);
+    }
+
+    #[test]
+    fn what_is_cleared_again_and_again_does_not_keep_the_node_closed() {
+        assert_eq!(Nominations { rounds: ROUNDS, ..one_missing() }.next(true, NOW), BeforeOpening::Nothing);
+    }
+}

@@ -1,0 +1,79 @@
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use kube::api::ObjectMeta;
+
+use super::{Watched, name, namespaced};
+use crate::adapt;
+use crate::index::{Changed, Index, Kind};
+use crate::kubernetes::version;
+
+impl Watched for Pod {
+    const KIND: Kind = Kind::Pod;
+
+    fn seen(self, index: &mut Index, now: Timestamp) -> Changed {
+        match adapt::pod(&self) {
+            Some(pod) => index.saw_pod(pod, now),
+            None => index.lost_pod(&namespaced(&self.metadata), now),
+        }
+    }
+
+    fn lost(gone: &ObjectMeta, index: &mut Index, now: Timestamp) -> Changed {
+        index.lost_pod(&namespaced(gone), now)
+    }
+
+    fn retain(index: &mut Index, seen: &BTreeSet<String>, now: Timestamp) -> Changed {
+        index.retain_pods(seen, now)
+    }
+}
+
+impl Watched for Node {
+    const KIND: Kind = Kind::Node;
+
+    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
+        let version = version(self.metadata.resource_version.as_deref());
+        index.saw_node(adapt::node(&self), version)
+    }
+
+    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
+        index.lost_node(name(gone))
+    }
+
+    fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
+        index.retain_nodes(seen)
+    }
+}
+
+impl Watched for DaemonSet {
+    const KIND: Kind = Kind::DaemonSet;
+
+    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
+        adapt::daemon_set(&self).map_or_else(Changed::nothing, |set| index.saw_daemon_set(set))
+    }
+
+    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
+        index.daemon_sets.lost(&namespaced(gone))
+    }
+
+    fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
+        index.daemon_sets.retain(seen)
+    }
+}
+
+impl Watched for Namespace {
+    const KIND: Kind = Kind::Namespace;
+
+    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
+        index.saw_namespace(name(&self.metadata).into(), adapt::namespace(&self))
+    }
+
+    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
+        index.namespaces.lost(name(gone))
+    }
+
+    fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
+        index.namespaces.retain(seen)
+    }
+}

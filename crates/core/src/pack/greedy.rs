@@ -1,0 +1,146 @@
+use super::aggregate::RowValues;
+use super::filler::Filler;
+use super::model::{Fill, Model};
+use super::number::{float, signed, whole};
+use super::search_values;
+use super::solution::Node;
+use super::stock::Stock;
+
+/// Chooses one node after another, always the one that holds most for its price.
+pub(super) struct Greedy<'m> {
+    model: &'m Model,
+    pub(super) filler: Filler<'m>,
+    machines: Vec<usize>,
+}
+
+/// How often what is scarce is looked at. Each stage places half of what is left.
+const STAGES: usize = 4;
+
+/// What one node would hold.
+struct Bid {
+    machine: usize,
+    fill: Fill,
+    /// What it holds for what it costs.
+    yields: f64,
+    worth: f64,
+}
+
+impl<'m> Greedy<'m> {
+    pub(super) fn new(model: &'m Model) -> Self {
+        Self { model, filler: Filler::new(model), machines: (0..model.machines.len()).collect() }
+    }
+
+    /// Packs all pods in stages, each of which sees anew what is scarce among what is left. Otherwise what was plenty at
+    /// first would be worth nothing to the end, and be left for machines of its own.
+    pub(super) fn pack_in_stages(&mut self, left: &mut [u64], stock: &mut Stock<'m>) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        let machines = self.machines.clone();
+        for stage in (0..STAGES).rev() {
+            let rows = RowValues::even(self.model, left);
+            let values = rows.of_items(self.model);
+            let worth: f64 = values.iter().zip(left.iter()).map(|(value, left)| value * float(*left)).sum();
+            let limit = if stage == 0 { u64::MAX } else { whole(worth / 2.0) };
+            nodes.extend(self.pack(&machines, &search_values(&values), left, stock, limit));
+        }
+        nodes
+    }
+
+    /// Packs what is left, as far as the stock goes, onto any machines.
+    pub(super) fn pack_all(&mut self, values: &[f64], left: &mut [u64], stock: &mut Stock<'m>) -> Vec<Node> {
+        let machines = self.machines.clone();
+        self.pack(&machines, values, left, stock, u64::MAX)
+    }
+
+    /// Packs what is left, as far as the stock goes, onto the given machines or ones that hold the same for less. Gives
+    /// up when it weighs more than the limit.
+    pub(super) fn pack(
+        &mut self,
+        machines: &[usize],
+        values: &[f64],
+        left: &mut [u64],
+        stock: &mut Stock<'m>,
+        limit: u64,
+    ) -> Vec<Node> {
+        let mut weight = 0_u64;
+        let mut nodes = Vec::new();
+        let mut wanted: Vec<usize> = (0..left.len()).filter(|item| left[*item] > 0).collect();
+        let mut bids: Vec<Bid> = Vec::new();
+        bids.extend(machines.iter().filter_map(|machine| self.bid(*machine, &wanted, values, left, stock)));
+        // Bids get no better as pods get their places, so one that still holds when its turn comes beats the others.
+        while let Some(best) = (0..bids.len()).max_by(|a, b| bids[*a].compare(&bids[*b])) {
+            let bid = &bids[best];
+            let times = bid.fill.iter().map(|(item, count)| left[*item] / count).min().unwrap_or(0);
+            let times = times.min(stock.room(bid.machine));
+            if times == 0 {
+                let machine = bids.swap_remove(best).machine;
+                bids.extend(self.bid(machine, &wanted, values, left, stock));
+                continue;
+            }
+            let machine = self.cheapest_holding(bid.machine, &bid.fill, stock);
+            let affordable = (limit - weight) / self.model.machines[machine].weight;
+            let times = times.min(stock.room(machine)).min(affordable.saturating_add(1));
+            stock.take(machine, times);
+            for (item, count) in &bid.fill {
+                left[*item] -= count * times;
+            }
+            weight = weight.saturating_add(self.model.machines[machine].weight.saturating_mul(times));
+            nodes.push(Node { machine, fill: bid.fill.clone(), repeat: times });
+            if weight > limit {
+                break;
+            }
+            wanted.retain(|item| left[*item] > 0);
+        }
+        nodes
+    }
+
+    fn bid(
+        &mut self,
+        machine: usize,
+        wanted: &[usize],
+        values: &[f64],
+        left: &[u64],
+        stock: &Stock<'m>,
+    ) -> Option<Bid> {
+        if stock.room(machine) == 0 {
+            return None;
+        }
+        let filling = self.filler.fill(machine, wanted, values, left);
+        if filling.fill.is_empty() {
+            return None;
+        }
+        let yields = filling.worth / float(self.model.machines[machine].weight);
+        Some(Bid { machine, fill: filling.fill, yields, worth: filling.worth })
+    }
+
+    /// The cheapest machine that holds a filling.
+    pub(super) fn cheapest_holding(&self, chosen: usize, fill: &Fill, stock: &Stock<'m>) -> usize {
+        let mut needed = vec![0_i64; self.model.asked.len()];
+        for (item, count) in fill {
+            for (needed, ask) in needed.iter_mut().zip(&self.model.items[*item].shape.request) {
+                *needed = needed.saturating_add(ask.saturating_mul(signed(*count)));
+            }
+        }
+        let mut best = chosen;
+        for machine in &self.machines {
+            let of = &self.model.machines[*machine];
+            if of.weight < self.model.machines[best].weight
+                && of.capacity.iter().zip(&needed).all(|(there, needed)| there >= needed)
+                && fill.iter().all(|(item, _)| self.model.most(*machine, *item) > 0)
+                && stock.room(*machine) > 0
+            {
+                best = *machine;
+            }
+        }
+        best
+    }
+}
+
+impl Bid {
+    /// The better bid is greater; between equals the one that holds more.
+    fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        self.yields
+            .total_cmp(&other.yields)
+            .then_with(|| self.worth.total_cmp(&other.worth))
+            .then_with(|| other.machine.cmp(&self.machine))
+    }
+}

@@ -1,0 +1,294 @@
+//! The problem as the packer sees it: alike things merged, useless ones dropped, everything in canonical order.
+
+use super::number::{amount, float, signed, whole};
+use super::order::{Canonical, Shape};
+use super::problem::{Pool, Problem};
+use super::relaxed::cost;
+use super::{alike, dominated};
+
+/// How many pods of which class a node holds, by class.
+pub(super) type Fill = Vec<(usize, u64)>;
+
+/// The most slots that are priced like resources.
+const WIDE_SLOTS: usize = 4;
+
+/// Pods that are the same.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) count: u64,
+    pub(super) shape: Shape,
+    /// The classes of the input with their counts.
+    pub(super) origins: Vec<(usize, u64)>,
+}
+
+/// Machines that are the same.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    pub(super) capacity: Vec<i64>,
+    pub(super) price: u64,
+    /// What the search minimises: the price, less the credit for what stays free when it is empty. Machines that cost
+    /// nothing count as if they cost next to nothing, so that fewer of them are better than more.
+    pub(super) weight: u64,
+    /// `u64::MAX` when there is no end to them.
+    pub(super) available: u64,
+    pub(super) pool: usize,
+    pub(super) counted: Vec<i64>,
+    pub(super) admission: usize,
+    /// The offers of the input, each with how many there are.
+    pub(super) origins: Vec<(usize, u64)>,
+}
+
+/// What is packed.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) items: Vec<Item>,
+    pub(super) machines: Vec<Machine>,
+    pub(super) pools: Vec<Pool>,
+    pub(super) slots: Vec<i64>,
+    /// The numbers that the resources have in the input.
+    pub(super) asked: Vec<usize>,
+    /// Resources, and the slots that most pods ask for.
+    pub(super) rows: usize,
+    /// What the amounts of each row are divided by, so that floats are about one.
+    pub(super) scales: Vec<f64>,
+    /// For each item its scaled request, row by row.
+    asks: Vec<f64>,
+    /// For each machine its scaled size, row by row: no more than all pods together could use.
+    sizes: Vec<f64>,
+    /// For each machine and item how many fit on a node.
+    most: Vec<u32>,
+    /// Items and machines that have nothing to do with each other are in different parts.
+    pub(super) part_of_item: Vec<usize>,
+    pub(super) part_of_machine: Vec<usize>,
+    pub(super) parts: usize,
+    /// What a unit of each row that stays free is credited with, for each part.
+    credits: Vec<Vec<f64>>,
+}
+
+impl Model {
+    /// With `credit` the room that the pods cannot use matters too.
+    pub(super) fn new(problem: &Problem, credit: bool) -> Self {
+        let canonical = Canonical::of(problem);
+        let machines = alike::machines(problem, &canonical);
+        let items = alike::items(problem, &canonical);
+        let admits = |machine: &Machine, item: &Item| {
+            let class = item.origins.first().and_then(|(class, _)| problem.classes.get(*class));
+            let offer = machine.origins.first().map(|(offer, _)| *offer);
+            class.zip(offer).is_some_and(|(class, offer)| class.offers.contains(offer))
+        };
+        Self::assemble(items, machines, problem, canonical.asked, admits, credit)
+    }
+
+    fn assemble(
+        items: Vec<Item>,
+        machines: Vec<Machine>,
+        problem: &Problem,
+        asked: Vec<usize>,
+        admits: impl Fn(&Machine, &Item) -> bool,
+        credit: bool,
+    ) -> Self {
+        let total = total(&items, asked.len());
+        let machines =
+            dominated::drop(
+                machines,
+                &problem.pools,
+                |dim, there| {
+                    if credit { there } else { there.min(total[dim]) }
+                },
+            );
+        let mut model = Self {
+            items,
+            machines,
+            pools: problem.pools.clone(),
+            slots: problem.slots.clone(),
+            rows: 0,
+            asked,
+            scales: Vec::new(),
+            asks: Vec::new(),
+            sizes: Vec::new(),
+            most: Vec::new(),
+            part_of_item: Vec::new(),
+            part_of_machine: Vec::new(),
+            parts: 0,
+            credits: Vec::new(),
+        };
+        model.drop_hopeless(&admits);
+        model.measure(&total, credit);
+        model.count_most(&admits);
+        model.divide();
+        model
+    }
+
+    /// How many pods of an item fit on an empty node.
+    pub(super) fn most(&self, machine: usize, item: usize) -> u64 {
+        u64::from(self.most[machine * self.items.len() + item])
+    }
+
+    /// The scaled request of an item.
+    pub(super) fn ask(&self, item: usize) -> &[f64] {
+        &self.asks[item * self.rows..(item + 1) * self.rows]
+    }
+
+    /// The scaled size of a machine.
+    pub(super) fn size(&self, machine: usize) -> &[f64] {
+        &self.sizes[machine * self.rows..(machine + 1) * self.rows]
+    }
+
+    /// Credits what stays free on nodes. All room is credited to the machine and taken back from the pods that use it, so
+    /// that a credit is nothing but lower prices. The values must let no machine be worth more than it costs; there is
+    /// no credit where some machines cost nothing.
+    pub(super) fn credit(&mut self, values: impl Fn(&Self, usize) -> Vec<f64>, permille: u16) {
+        if permille == 0 || self.machines.iter().any(|machine| machine.price == 0) {
+            return;
+        }
+        let part = f64::from(permille.min(990)) / 1000.0;
+        let credits =
+            (0..self.parts).map(|of| values(self, of).into_iter().map(|value| value * part).collect());
+        self.credits = credits.collect();
+        for machine in 0..self.machines.len() {
+            self.machines[machine].weight = whole(self.base(machine).ceil()).max(1);
+        }
+    }
+
+    /// The price of a machine less the credit for all of it.
+    pub(super) fn base(&self, machine: usize) -> f64 {
+        let credits = self.credits.get(self.part_of_machine[machine]);
+        float(self.machines[machine].price) - credits.map_or(0.0, |credits| cost(credits, self.size(machine)))
+    }
+
+    /// The credit that a pod takes away.
+    pub(super) fn credit_of_item(&self, item: usize) -> f64 {
+        self.credits.get(self.part_of_item[item]).map_or(0.0, |credits| cost(credits, self.ask(item)))
+    }
+
+    /// How many pods there are of each item.
+    pub(super) fn counts(&self) -> Vec<u64> {
+        self.items.iter().map(|item| item.count).collect()
+    }
+
+    /// How many times an item fits into free room, up to a number.
+    fn fits(&self, machine: &Machine, item: &Item) -> u64 {
+        let resources = item.shape.request.iter().zip(&machine.capacity);
+        let slots = item.shape.slots.iter().map(|(slot, ask)| (ask, self.slots.get(*slot).unwrap_or(&0)));
+        let pairs = resources.chain(slots).filter(|(ask, _)| **ask > 0);
+        pairs
+            .map(|(ask, there)| u64::try_from(there / ask).unwrap_or(0))
+            .min()
+            .unwrap_or(u64::MAX)
+            .min(item.count)
+    }
+
+    /// Pods that fit on no machine are left over whatever happens, so nothing more is thought about them.
+    fn drop_hopeless(&mut self, admits: &impl Fn(&Machine, &Item) -> bool) {
+        let mut items = std::mem::take(&mut self.items);
+        items.retain(|item| {
+            self.machines.iter().any(|machine| admits(machine, item) && self.fits(machine, item) > 0)
+        });
+        self.items = items;
+    }
+
+    /// Chooses the rows and scales all amounts.
+    fn measure(&mut self, total: &[i64], credit: bool) {
+        let dims = self.asked.len();
+        let wide = self.wide_slots();
+        self.rows = dims + wide.len();
+        let largest =
+            |dim: usize| self.machines.iter().map(|machine| machine.capacity[dim]).max().unwrap_or(1).max(1);
+        self.scales = (0..dims).map(|dim| amount(largest(dim))).collect();
+        self.scales.extend(wide.iter().map(|slot| amount(self.slots[*slot].max(1))));
+        for item in &self.items {
+            let slots = wide
+                .iter()
+                .map(|slot| item.shape.slots.iter().find(|(of, _)| of == slot).map_or(0, |(_, ask)| *ask));
+            let asks = item.shape.request.iter().copied().chain(slots);
+            self.asks.extend(asks.zip(&self.scales).map(|(ask, scale)| amount(ask) / scale));
+        }
+        for machine in &self.machines {
+            let there = machine.capacity.iter().zip(total);
+            let there = there.map(|(there, total)| if credit { *there } else { *there.min(total) });
+            let there = there.chain(wide.iter().map(|slot| self.slots[*slot]));
+            self.sizes.extend(there.zip(&self.scales).map(|(there, scale)| amount(there) / scale));
+        }
+    }
+
+    /// The slots that would need most nodes.
+    fn wide_slots(&self) -> Vec<usize> {
+        let mut nodes = vec![0.0; self.slots.len()];
+        for item in &self.items {
+            for (slot, ask) in &item.shape.slots {
+                nodes[*slot] += amount(*ask) * float(item.count) / amount(self.slots[*slot].max(1));
+            }
+        }
+        let mut wide: Vec<usize> = (0..nodes.len()).filter(|slot| nodes[*slot] > 1.0).collect();
+        wide.sort_by(|a, b| nodes[*b].total_cmp(&nodes[*a]).then(a.cmp(b)));
+        wide.truncate(WIDE_SLOTS);
+        wide
+    }
+
+    fn count_most(&mut self, admits: &impl Fn(&Machine, &Item) -> bool) {
+        let mut most = Vec::with_capacity(self.machines.len() * self.items.len());
+        for machine in &self.machines {
+            most.extend(self.items.iter().map(|item| {
+                if admits(machine, item) {
+                    u32::try_from(self.fits(machine, item)).unwrap_or(u32::MAX)
+                } else {
+                    0
+                }
+            }));
+        }
+        self.most = most;
+    }
+
+    /// Finds what belongs together, by flooding from one item to the machines it may use and back.
+    fn divide(&mut self) {
+        let (items, machines) = (self.items.len(), self.machines.len());
+        let mut part_of_item = vec![usize::MAX; items];
+        let mut part_of_machine = vec![usize::MAX; machines];
+        for start in 0..items {
+            if part_of_item[start] != usize::MAX {
+                continue;
+            }
+            part_of_item[start] = self.parts;
+            let mut reached = vec![start];
+            while let Some(item) = reached.pop() {
+                for machine in (0..machines).filter(|machine| self.most(*machine, item) > 0) {
+                    if part_of_machine[machine] == usize::MAX {
+                        part_of_machine[machine] = self.parts;
+                        for other in (0..items).filter(|other| self.most(machine, *other) > 0) {
+                            if part_of_item[other] == usize::MAX {
+                                part_of_item[other] = self.parts;
+                                reached.push(other);
+                            }
+                        }
+                    }
+                }
+            }
+            self.parts += 1;
+        }
+        (self.part_of_item, self.part_of_machine) = (part_of_item, part_of_machine);
+    }
+}
+
+fn total(items: &[Item], dims: usize) -> Vec<i64> {
+    let of = |dim: usize| {
+        let asks = items.iter().map(|item| item.shape.request[dim].saturating_mul(signed(item.count)));
+        asks.fold(0_i64, i64::saturating_add)
+    };
+    (0..dims).map(of).collect()
+}
+
+impl Machine {
+    /// Whether another one is the same to the pods and to the pool.
+    pub(super) fn alike(&self, other: &Self) -> bool {
+        (&self.capacity, self.pool, &self.counted, self.admission)
+            == (&other.capacity, other.pool, &other.counted, other.admission)
+    }
+
+    /// Whether there is no end to them.
+    pub(super) fn endless(&self, pools: &[Pool]) -> bool {
+        self.available == u64::MAX
+            && pools.get(self.pool).is_none_or(|pool| {
+                pool.max_nodes.is_none() && pool.limits.iter().all(|limit| limit.is_none())
+            })
+    }
+}

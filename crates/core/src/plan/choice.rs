@@ -1,0 +1,76 @@
+use std::collections::BTreeSet;
+
+use super::budget::Budget;
+use super::class::Class;
+use super::flexibility;
+use super::scene::Scene;
+use super::tally::Tally;
+use crate::pack::OfferSet;
+
+/// What has been found out so far about what cannot be had.
+pub(super) struct Concessions {
+    /// For each class how many of its wishes have been given up, those that count least first.
+    wishes: Vec<usize>,
+    /// Classes and pools of which the second cannot serve the first with as many different machines as it wants.
+    barred: BTreeSet<(usize, usize)>,
+}
+
+impl Concessions {
+    pub(super) fn none(scene: &Scene<'_, '_>) -> Self {
+        Self { wishes: vec![0; scene.classes.len()], barred: BTreeSet::new() }
+    }
+
+    /// Gives up a wish of each class that has pods left; whether there was any.
+    pub(super) fn concede(&mut self, scene: &Scene<'_, '_>, left: &[usize]) -> bool {
+        let stuck = self.wishes.iter_mut().zip(&scene.wishes).zip(left).filter(|(_, left)| **left > 0);
+        let mut any = false;
+        for ((given_up, _), _) in stuck.filter(|((given_up, wishes), _)| **given_up < wishes.len()) {
+            *given_up += 1;
+            any = true;
+        }
+        any
+    }
+
+    /// Notes that a pool cannot serve these classes.
+    pub(super) fn bar(&mut self, pool: usize, classes: impl IntoIterator<Item = usize>) {
+        self.barred.extend(classes.into_iter().map(|class| (class, pool)));
+    }
+
+    /// Lets pools try again, for what is launched may have changed what they can do.
+    pub(super) fn reconsider(&mut self) {
+        self.barred.clear();
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.barred.len()
+    }
+}
+
+/// For each class that has pods left the machines that it may be given, of those that can be had.
+pub(super) fn choices(
+    scene: &Scene<'_, '_>,
+    left: &[usize],
+    tallies: &[Tally],
+    budget: &Budget<'_>,
+    concessions: &Concessions,
+) -> Vec<OfferSet> {
+    let open: Vec<bool> = scene.candidates.iter().map(|each| budget.room(each, 1) > 0).collect();
+    let of_class = |(class, left): (&Class, &usize)| {
+        if *left == 0 {
+            return OfferSet::default();
+        }
+        let usable = scene.candidates.iter().zip(&open).enumerate().filter(|(_, (candidate, open))| {
+            **open
+                && candidate.suits(class)
+                && !concessions.barred.contains(&(class.number, candidate.pool_number))
+        });
+        let usable = usable.map(|(number, _)| number).collect();
+        let usable = flexibility::of_flexible_pools(scene, class, usable);
+        let given_up = concessions.wishes.get(class.number).copied().unwrap_or(0);
+        match scene.wishes.get(class.number) {
+            Some(wishes) => wishes.choose(given_up, &scene.candidates, tallies, usable).into_iter().collect(),
+            None => usable.into_iter().collect(),
+        }
+    };
+    scene.classes.iter().zip(left).map(of_class).collect()
+}

@@ -1,0 +1,326 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::admission::suits;
+use super::class::Cause;
+use super::keys::{Domains, Keys};
+use super::rules::{Relations, Rule, SoftRule};
+use super::tally::Tally;
+use super::view::View;
+use crate::Text;
+use crate::model::{
+    AffinityTerm, Labels, Pod, PodShape, Requirements, Selector, SpreadConstraint, Taint, Toleration,
+    Weighted, tolerates_all,
+};
+
+/// The labels by which pods have to do with each other, and which do.
+pub(super) fn find<'a>(view: &View<'a>, needy: &[(Cause, &'a Pod)]) -> (Keys, Kin<'a>) {
+    // Shapes are shared, so one pod stands for all that have the same.
+    let mut shapes = BTreeMap::new();
+    for pod in view.snapshot.pods.values().filter(|pod| !pod.shape.pod_anti_affinity.is_empty()) {
+        shapes.entry(Arc::as_ptr(&pod.shape)).or_insert(&**pod);
+    }
+    let shy: Vec<&Pod> = shapes.into_values().collect();
+    let needy = || needy.iter().map(|(_, pod)| *pod);
+    let keys = Keys::of(needy().chain(shy.iter().copied()).map(|pod| &*pod.shape));
+    let kin = Kin::new(view, &keys, needy(), shy);
+    (keys, kin)
+}
+
+/// Which pods have to do with which: who is counted in which tally, and which nodes are looked at for it.
+pub(super) struct Kin<'a> {
+    namespaces: &'a BTreeMap<Text, Labels>,
+    /// Whether what pods would rather have counts.
+    wishes: bool,
+    crowds: Vec<Crowd<'a>>,
+    numbers: BTreeMap<Crowd<'a>, usize>,
+    /// The crowds that pods of a namespace may belong to.
+    by_namespace: BTreeMap<&'a str, Vec<usize>>,
+    /// The crowds that pods of any namespace may belong to.
+    anywhere: Vec<usize>,
+}
+
+/// The pods of one tally.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Crowd<'a> {
+    key: usize,
+    who: Who<'a>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Who<'a> {
+    /// Those that a spread constraint counts, on the nodes that it looks at.
+    Spread { namespace: &'a Text, selector: &'a Selector, sight: Sight<'a> },
+    /// Those that all the terms mean: kube-scheduler wants each pod that another is to be with to meet all its terms.
+    Company(&'a [AffinityTerm]),
+    /// Those that a term means.
+    Meant(&'a AffinityTerm),
+    /// Those that must be away from what a term means.
+    Shy(&'a AffinityTerm),
+}
+
+/// Which nodes a spread constraint looks at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Sight<'a> {
+    affinity: Option<(&'a Labels, &'a [Requirements])>,
+    tolerations: Option<&'a [Toleration]>,
+    /// Nodes count only where they have the labels of all the pod's constraints of the kind.
+    labelled: BTreeSet<&'a Text>,
+}
+
+impl<'a> Sight<'a> {
+    fn of(constraint: &SpreadConstraint, shape: &'a PodShape) -> Self {
+        let affinity = (&shape.node_selector, shape.node_affinity.as_slice());
+        let of_the_kind = shape.spread.iter().filter(|other| other.required == constraint.required);
+        Self {
+            affinity: constraint.honors_node_affinity.then_some(affinity),
+            tolerations: constraint.honors_taints.then_some(&shape.tolerations),
+            labelled: of_the_kind.map(|other| &other.topology_key).collect(),
+        }
+    }
+
+    fn includes(&self, labels: &Labels, taints: &[&Taint]) -> bool {
+        self.labelled.iter().all(|key| labels.get(key).is_some())
+            && self.affinity.is_none_or(|(selector, terms)| suits(selector, terms, labels))
+            && self.tolerations.is_none_or(|own| tolerates_all(own, taints.iter().copied()).is_ok())
+    }
+}
+
+impl<'a> Crowd<'a> {
+    fn at(keys: &Keys, key: &Text, who: Who<'a>) -> Option<Self> {
+        Some(Self { key: keys.number(key)?, who })
+    }
+}
+
+impl<'a> Kin<'a> {
+    /// Finds who is to be counted for the pods that need a place, among them and those that have one.
+    fn new(
+        view: &View<'a>,
+        keys: &Keys,
+        needy: impl IntoIterator<Item = &'a Pod>,
+        shy: impl IntoIterator<Item = &'a Pod>,
+    ) -> Self {
+        let wishes = view.snapshot.settings.respects_preferences;
+        let mut crowds = BTreeSet::new();
+        for pod in needy {
+            crowds.extend(demands(keys, pod).map(|(crowd, _)| crowd));
+            if wishes {
+                crowds.extend(desires(keys, pod).map(|(crowd, ..)| crowd));
+            }
+        }
+        let terms = shy.into_iter().flat_map(|pod| &pod.shape.pod_anti_affinity);
+        crowds.extend(terms.filter_map(|term| Crowd::at(keys, &term.topology_key, Who::Shy(term))));
+        // Numbered in the order of what they are, so that the names of pods do not matter.
+        let crowds: Vec<Crowd<'a>> = crowds.into_iter().collect();
+        let numbers = crowds.iter().cloned().enumerate().map(|(number, crowd)| (crowd, number)).collect();
+        let (by_namespace, anywhere) = (BTreeMap::new(), Vec::new());
+        let mut kin =
+            Self { namespaces: &view.snapshot.namespaces, wishes, crowds, numbers, by_namespace, anywhere };
+        for number in 0..kin.crowds.len() {
+            kin.file(number);
+        }
+        kin
+    }
+
+    /// Notes pods of which namespaces may belong to a crowd.
+    fn file(&mut self, number: usize) {
+        let Some(crowd) = self.crowds.get(number) else { return };
+        let listed = match &crowd.who {
+            Who::Spread { namespace, .. } => {
+                self.by_namespace.entry(namespace).or_default().push(number);
+                return;
+            }
+            Who::Meant(term) | Who::Shy(term) => Some(*term),
+            Who::Company(terms) => terms.first(),
+        };
+        match listed.filter(|term| term.namespaces.selector == Selector::Nothing) {
+            Some(term) => {
+                for namespace in &term.namespaces.listed {
+                    self.by_namespace.entry(namespace).or_default().push(number);
+                }
+            }
+            None => self.anywhere.push(number),
+        }
+    }
+
+    /// Whether no pod has to do with any other.
+    pub(super) fn is_empty(&self) -> bool {
+        self.crowds.is_empty()
+    }
+
+    /// A tally for each crowd, with nobody in it.
+    pub(super) fn tallies(&self) -> Vec<Tally> {
+        self.crowds.iter().map(|crowd| Tally::by(crowd.key)).collect()
+    }
+
+    /// In which tallies a node with these labels and taints counts.
+    pub(super) fn sees(&self, labels: &Labels, taints: &[&Taint]) -> Box<[bool]> {
+        let seen = self.crowds.iter().map(|crowd| match &crowd.who {
+            Who::Spread { sight, .. } => sight.includes(labels, taints),
+            Who::Company(_) | Who::Meant(_) | Who::Shy(_) => true,
+        });
+        seen.collect()
+    }
+
+    /// The tallies in which pods of a namespace with these labels are meant, those of the shy aside.
+    fn meant(&self, namespace: &str, labels: &Labels) -> Vec<usize> {
+        let mut meant: Vec<usize> = self
+            .near(namespace)
+            .filter(|number| match self.crowds.get(*number).map(|crowd| &crowd.who) {
+                Some(Who::Spread { selector, .. }) => selector.matches(labels),
+                Some(Who::Company(terms)) => terms.iter().all(|term| self.means(term, namespace, labels)),
+                Some(Who::Meant(term)) => self.means(term, namespace, labels),
+                Some(Who::Shy(_)) | None => false,
+            })
+            .collect();
+        meant.sort_unstable();
+        meant
+    }
+
+    fn means(&self, term: &AffinityTerm, namespace: &str, labels: &Labels) -> bool {
+        term.namespaces.include(namespace, self.namespaces.get(namespace)) && term.selector.matches(labels)
+    }
+
+    fn near(&self, namespace: &str) -> impl Iterator<Item = usize> {
+        self.by_namespace.get(namespace).into_iter().flatten().chain(&self.anywhere).copied()
+    }
+
+    /// The tallies in which a pod is counted where it is.
+    pub(super) fn counted_in(&self, keys: &Keys, pod: &'a Pod) -> Vec<usize> {
+        let mut counted = self.meant(&pod.id.namespace, &pod.labels);
+        if pod.deleting {
+            // Spread constraints do not count pods that are on their way out.
+            counted.retain(|number| {
+                self.crowds.get(*number).is_some_and(|crowd| !matches!(crowd.who, Who::Spread { .. }))
+            });
+        }
+        let terms = pod.shape.pod_anti_affinity.iter();
+        let shy = terms.filter_map(|term| Crowd::at(keys, &term.topology_key, Who::Shy(term)));
+        counted.extend(shy.filter_map(|crowd| self.numbers.get(&crowd).copied()));
+        counted.sort_unstable();
+        counted.dedup();
+        counted
+    }
+
+    /// What a pod that needs a place has to do with others.
+    pub(super) fn relations(&self, keys: &Keys, pod: &'a Pod) -> Relations {
+        let counted_in = self.counted_in(keys, pod);
+        let find = |crowd: &Crowd<'a>| {
+            let tally = *self.numbers.get(crowd)?;
+            Some((tally, counted_in.contains(&tally)))
+        };
+        let asked = demands(keys, pod).filter_map(|(crowd, demand)| {
+            let (tally, own) = find(&crowd)?;
+            demand.map(|demand| demand.rule(tally, own))
+        });
+        let mut rules: Vec<Rule> = asked.collect();
+        for number in self.near(&pod.id.namespace) {
+            let Some(Crowd { who: Who::Shy(term), .. }) = self.crowds.get(number) else { continue };
+            if self.means(term, &pod.id.namespace, &pod.labels) {
+                rules.push(Rule::Away { tally: number, own: counted_in.contains(&number) });
+            }
+        }
+        rules.sort_unstable();
+        rules.dedup();
+        let desired = desires(keys, pod).filter(|_| self.wishes).filter_map(|(crowd, weight, demand)| {
+            let (tally, own) = find(&crowd)?;
+            Some(SoftRule { weight, rule: demand.rule(tally, own) })
+        });
+        Relations { rules, wishes: desired.collect(), counted_in }
+    }
+}
+
+/// What a pod asks of the pods that it has to do with.
+enum Demand<'a> {
+    Spread(&'a SpreadConstraint),
+    With,
+    Away,
+}
+
+impl Demand<'_> {
+    fn rule(self, tally: usize, own: bool) -> Rule {
+        match self {
+            Self::Spread(constraint) => Rule::Spread {
+                tally,
+                max_skew: constraint.max_skew,
+                min_domains: constraint.min_domains.unwrap_or(1),
+                own,
+            },
+            Self::With => Rule::With { tally, own },
+            Self::Away => Rule::Away { tally, own },
+        }
+    }
+}
+
+/// The crowds that a pod has to do with, and what it demands of them itself.
+fn demands<'a>(keys: &Keys, pod: &'a Pod) -> impl Iterator<Item = (Crowd<'a>, Option<Demand<'a>>)> {
+    let shape = &pod.shape;
+    let required = shape.spread.iter().filter(|constraint| constraint.required);
+    let spread = required.map(|each| (&each.topology_key, spread(each, pod), Some(Demand::Spread(each))));
+    let with = shape
+        .pod_affinity
+        .iter()
+        .map(|term| (&term.topology_key, Who::Company(shape.pod_affinity.as_slice()), Some(Demand::With)));
+    let terms = || shape.pod_anti_affinity.iter();
+    let away = terms().map(|term| (&term.topology_key, Who::Meant(term), Some(Demand::Away)));
+    let shy = terms().map(|term| (&term.topology_key, Who::Shy(term), None));
+    let all = spread.chain(with).chain(away).chain(shy);
+    all.filter_map(|(key, who, demand)| Some((Crowd::at(keys, key, who)?, demand)))
+}
+
+/// The crowds that a pod would rather be spread among, be with or away from, and how much that counts. What it would
+/// rather share a node with is left out: no machine is got for that.
+fn desires<'a>(keys: &Keys, pod: &'a Pod) -> impl Iterator<Item = (Crowd<'a>, i32, Demand<'a>)> {
+    let shape = &pod.shape;
+    let soft = shape.spread.iter().filter(|constraint| !constraint.required);
+    let spread = soft.map(|each| (&each.topology_key, spread(each, pod), 0, Demand::Spread(each)));
+    let with = shape.pod_preferences.iter().map(|Weighted { weight, wish }| {
+        (&wish.topology_key, Who::Company(std::slice::from_ref(wish)), *weight, Demand::With)
+    });
+    let away = shape
+        .pod_aversions
+        .iter()
+        .map(|Weighted { weight, wish }| (&wish.topology_key, Who::Meant(wish), *weight, Demand::Away));
+    spread.chain(with).chain(away).filter_map(|(key, who, weight, demand)| {
+        let crowd = Crowd::at(keys, key, who)?;
+        (!keys.is_host(crowd.key)).then_some((crowd, weight, demand))
+    })
+}
+
+fn spread<'a>(constraint: &'a SpreadConstraint, pod: &'a Pod) -> Who<'a> {
+    Who::Spread {
+        namespace: &pod.id.namespace,
+        selector: &constraint.selector,
+        sight: Sight::of(constraint, &pod.shape),
+    }
+}
+
+/// Counts pods at a node.
+pub(super) fn count(
+    tallies: &mut [Tally],
+    counted_in: &[usize],
+    domains: &Domains,
+    sees: &[bool],
+    pods: u32,
+) {
+    for number in counted_in.iter().filter(|number| sees.get(**number).copied().unwrap_or(true)) {
+        if let Some(tally) = tallies.get_mut(*number) {
+            tally.add_pods(domains, pods);
+        }
+    }
+}
+
+/// Takes pods at a node out of the count.
+pub(super) fn uncount(
+    tallies: &mut [Tally],
+    counted_in: &[usize],
+    domains: &Domains,
+    sees: &[bool],
+    pods: u32,
+) {
+    for number in counted_in.iter().filter(|number| sees.get(**number).copied().unwrap_or(true)) {
+        if let Some(tally) = tallies.get_mut(*number) {
+            tally.take_pods(domains, pods);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+use super::keys::Domains;
+use super::tally::Tally;
+
+/// What a class demands of the pods around it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rule {
+    /// No domain may have so many more of the counted pods than the one with the fewest.
+    Spread {
+        tally: usize,
+        max_skew: u32,
+        min_domains: u32,
+        /// Whether the class itself is counted.
+        own: bool,
+    },
+    /// Some of the counted pods must be in the same domain; where there are none anywhere, a pod that is one of them
+    /// may be the first.
+    With { tally: usize, own: bool },
+    /// None of the counted pods may be in the same domain.
+    Away { tally: usize, own: bool },
+}
+
+/// A rule that a class would rather keep, and how much it counts among its other wishes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SoftRule {
+    pub(super) weight: i32,
+    pub(super) rule: Rule,
+}
+
+/// What a class has to do with the pods around it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Relations {
+    pub(super) rules: Vec<Rule>,
+    /// What it would rather have. Being spread counts less than all else.
+    pub(super) wishes: Vec<SoftRule>,
+    /// The tallies in which it is counted.
+    pub(super) counted_in: Vec<usize>,
+}
+
+/// What a class's rules say about all nodes at a moment.
+pub(super) struct Survey {
+    first: bool,
+    /// For each rule the fewest pods that any domain has.
+    least: Vec<u32>,
+}
+
+/// There is no bound.
+pub(super) const ANY: usize = usize::MAX;
+
+impl Rule {
+    pub(super) fn tally(&self) -> usize {
+        match self {
+            Self::Spread { tally, .. } | Self::With { tally, .. } | Self::Away { tally, .. } => *tally,
+        }
+    }
+
+    /// How many pods of the class may be added at a node. `least` is the fewest that any domain has.
+    fn room(&self, tally: &Tally, domains: &Domains, first: bool, least: u32) -> usize {
+        let Some(domain) = domains.get(tally.key) else {
+            let anywhere = matches!(self, Self::Away { .. }) && !domains.is_unsure(tally.key);
+            return if anywhere { ANY } else { 0 };
+        };
+        let count = tally.count(domain);
+        match self {
+            Self::Spread { max_skew, own, .. } => match least.saturating_add(*max_skew).checked_sub(count) {
+                None => 0,
+                Some(room) if *own => room as usize,
+                Some(_) => ANY,
+            },
+            Self::With { .. } => {
+                if count > 0 || first {
+                    ANY
+                } else {
+                    0
+                }
+            }
+            Self::Away { .. } if count > 0 => 0,
+            Self::Away { own, .. } => {
+                if *own {
+                    1
+                } else {
+                    ANY
+                }
+            }
+        }
+    }
+
+    /// Whether a wish is met at a node. Nobody can be with pods that are nowhere.
+    pub(super) fn is_met(&self, tallies: &[Tally], domains: &Domains) -> bool {
+        tallies.get(self.tally()).is_some_and(|tally| self.room(tally, domains, false, u32::MAX) > 0)
+    }
+
+    /// Whether a pod of the class that is counted already may stay at a node.
+    fn holds(&self, tally: &Tally, domains: &Domains, least: u32) -> bool {
+        let Some(domain) = domains.get(tally.key) else {
+            return matches!(self, Self::Away { .. });
+        };
+        let count = tally.count(domain);
+        match self {
+            Self::Spread { max_skew, .. } => count <= least.saturating_add(*max_skew),
+            Self::With { .. } => count > 0,
+            Self::Away { own, .. } => count <= u32::from(*own),
+        }
+    }
+}
+
+impl Relations {
+    /// Whether it matters to the class or to others where it is.
+    pub(super) fn matter(&self) -> bool {
+        !self.rules.is_empty() || !self.wishes.is_empty() || !self.counted_in.is_empty()
+    }
+
+    /// Whether it does not matter what else is where.
+    pub(super) fn is_free(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// What is the same for all nodes as long as nothing is counted anew.
+    pub(super) fn survey(&self, tallies: &[Tally]) -> Survey {
+        let least = |rule: &Rule| match rule {
+            Rule::Spread { tally, min_domains, .. } => {
+                tallies.get(*tally).map_or(0, |tally| tally.least(*min_domains))
+            }
+            Rule::With { .. } | Rule::Away { .. } => 0,
+        };
+        Survey { first: self.may_be_first(tallies), least: self.rules.iter().map(least).collect() }
+    }
+
+    /// How many pods of the class may be added at a node.
+    pub(super) fn room(&self, tallies: &[Tally], survey: &Survey, domains: &Domains) -> usize {
+        self.room_by(tallies, survey, domains, |_| true)
+    }
+
+    /// The same as far as only some node labels are concerned.
+    pub(super) fn room_by(
+        &self,
+        tallies: &[Tally],
+        survey: &Survey,
+        domains: &Domains,
+        concerns: impl Fn(usize) -> bool,
+    ) -> usize {
+        let each =
+            self.rules.iter().zip(&survey.least).map(|(rule, least)| match tallies.get(rule.tally()) {
+                Some(tally) if concerns(tally.key) => rule.room(tally, domains, survey.first, *least),
+                _ => ANY,
+            });
+        each.min().unwrap_or(ANY)
+    }
+
+    /// The first rule that keeps the class off a node.
+    pub(super) fn obstacle(&self, tallies: &[Tally], survey: &Survey, domains: &Domains) -> Option<&Rule> {
+        let blocked = |(rule, least): &(&Rule, &u32)| {
+            tallies
+                .get(rule.tally())
+                .is_some_and(|tally| rule.room(tally, domains, survey.first, **least) == 0)
+        };
+        self.rules.iter().zip(&survey.least).find(blocked).map(|(rule, _)| rule)
+    }
+
+    /// Whether pods of the class that are at a node, and counted there, may stay. Which pods are to be counted for each
+    /// rule is up to the caller.
+    pub(super) fn hold<'t>(
+        &self,
+        survey: &Survey,
+        domains: &Domains,
+        counted: impl Fn(&Rule) -> Option<&'t Tally>,
+    ) -> bool {
+        let stays = |(rule, least): (&Rule, &u32)| {
+            counted(rule).is_none_or(|tally| rule.holds(tally, domains, *least))
+        };
+        self.rules.iter().zip(&survey.least).all(stays)
+    }
+
+    /// The tallies over which it must be spread, and with which skew.
+    pub(super) fn spreads(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.rules.iter().filter_map(|rule| match rule {
+            Rule::Spread { tally, max_skew, .. } => Some((*tally, *max_skew)),
+            Rule::With { .. } | Rule::Away { .. } => None,
+        })
+    }
+
+    /// As kube-scheduler has it: where no pod anywhere is one that the class wants to be with, and it is one itself by
+    /// all its terms, it may be the first.
+    pub(super) fn may_be_first(&self, tallies: &[Tally]) -> bool {
+        let mut with = self.rules.iter().filter_map(|rule| match rule {
+            Rule::With { tally, own } => Some((*tally, *own)),
+            _ => None,
+        });
+        with.all(|(tally, own)| own && tallies.get(tally).is_some_and(|tally| tally.total() == 0))
+    }
+
+    /// How many of the pods that are to be spread a node's domains have: the fewer the better.
+    pub(super) fn crowding(&self, tallies: &[Tally], domains: &Domains) -> u32 {
+        crowding(self.rules.iter(), tallies, domains)
+    }
+
+    /// The same for the pods that would rather be spread. A node that does not say where it is comes last.
+    pub(super) fn soft_crowding(&self, tallies: &[Tally], domains: &Domains) -> u32 {
+        crowding(self.wishes.iter().map(|wish| &wish.rule), tallies, domains)
+    }
+
+    /// Whether it would rather be spread.
+    pub(super) fn would_spread(&self) -> bool {
+        self.wishes.iter().any(|wish| matches!(wish.rule, Rule::Spread { .. }))
+    }
+}
+
+fn crowding<'r>(rules: impl Iterator<Item = &'r Rule>, tallies: &[Tally], domains: &Domains) -> u32 {
+    let spreads = rules.filter(|rule| matches!(rule, Rule::Spread { .. }));
+    let counts = spreads
+        .filter_map(|rule| tallies.get(rule.tally()))
+        .map(|tally| domains.get(tally.key).map_or(u32::MAX, |domain| tally.count(domain)));
+    counts.fold(0, u32::saturating_add)
+}

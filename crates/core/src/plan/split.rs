@@ -1,0 +1,228 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::assignment::{Assignment, Room};
+use super::candidate::Candidate;
+use super::class::Class;
+use super::keys::Domains;
+use super::kin::count;
+use super::rules::{ANY, Rule};
+use super::scene::Scene;
+use super::tally::Tally;
+use super::worth::float;
+use crate::pack::OfferSet;
+
+/// Pods of one class, and the machines that they may be packed on.
+pub(super) struct Parcel {
+    pub(super) class: usize,
+    pub(super) count: usize,
+    pub(super) offers: OfferSet,
+}
+
+/// Nodes that are or could be in the same domains as far as a class cares.
+struct Region<'r> {
+    domains: &'r Domains,
+    sees: &'r [bool],
+    /// The machines that could be got there.
+    offers: OfferSet,
+    /// About what a pod costs on one of them.
+    cost: f64,
+    /// How many pods have room on nodes that are there already.
+    spare: usize,
+    /// How many classes that would have to follow there could not.
+    lost: usize,
+}
+
+/// Decides in which domains the pods of each class get machines, so that what is left to decide, which pods share a
+/// machine, is the same for all. Rules about sharing a machine are left to whoever packs.
+///
+/// Classes that depend on where others go are looked at again once those are decided on.
+pub(super) fn split(
+    scene: &Scene<'_, '_>,
+    choices: &[OfferSet],
+    left: &[usize],
+    assignment: &Assignment,
+) -> Vec<Parcel> {
+    let mut left = left.to_vec();
+    let mut map = Map { scene, choices, rooms: &assignment.rooms, tallies: assignment.tallies.clone() };
+    let mut parcels = Vec::new();
+    loop {
+        let before = left.clone();
+        for class in &scene.classes {
+            let pods = left.get(class.number).copied().unwrap_or(0);
+            let Some(offers) = choices.get(class.number).filter(|offers| pods > 0 && !offers.is_empty())
+            else {
+                continue;
+            };
+            let keys = map.wide_keys(class, &left);
+            let (shared, rest) = if keys.is_empty() {
+                (vec![Parcel { class: class.number, count: pods, offers: offers.clone() }], 0)
+            } else {
+                map.share(class, pods, &keys, &left)
+            };
+            if let Some(left) = left.get_mut(class.number) {
+                *left = rest;
+            }
+            parcels.extend(shared);
+        }
+        if left == before {
+            return parcels;
+        }
+    }
+}
+
+/// Where pods are and where they could go.
+struct Map<'m, 's, 'a> {
+    scene: &'m Scene<'s, 'a>,
+    choices: &'m [OfferSet],
+    rooms: &'m [Room],
+    tallies: Vec<Tally>,
+}
+
+impl<'m> Map<'m, '_, '_> {
+    fn is_wide(&self, key: usize) -> bool {
+        !self.scene.keys.is_host(key)
+    }
+
+    /// The labels that several nodes can have in common and that matter to the class, or to another that has to follow
+    /// it.
+    fn wide_keys(&self, class: &Class, left: &[usize]) -> Vec<usize> {
+        let own = class.relations.rules.iter().chain(class.relations.wishes.iter().map(|wish| &wish.rule));
+        let own = own.filter_map(|rule| Some(self.tallies.get(rule.tally())?.key));
+        let followed = self.followers(class, left).map(|(_, key)| key);
+        let mut wide: Vec<usize> = own.chain(followed).filter(|key| self.is_wide(*key)).collect();
+        wide.sort_unstable();
+        wide.dedup();
+        wide
+    }
+
+    /// The classes with pods left that have to go where pods of a class are, and by which label.
+    fn followers(&self, class: &Class, left: &[usize]) -> impl Iterator<Item = (&'m Class, usize)> {
+        let of_other = |other: &'m Class| {
+            let waits = other.number != class.number && left.get(other.number).is_some_and(|left| *left > 0);
+            let with = other.relations.rules.iter().find_map(|rule| match rule {
+                Rule::With { tally, .. } if class.relations.counted_in.contains(tally) => {
+                    self.tallies.get(*tally).map(|tally| tally.key)
+                }
+                _ => None,
+            });
+            with.filter(|key| waits && self.is_wide(*key)).map(|key| (other, key))
+        };
+        let counted = !class.relations.counted_in.is_empty();
+        self.scene
+            .classes
+            .iter()
+            .filter(move |_| counted)
+            .filter_map(of_other)
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// Gives the pods of a class their regions; those that may go nowhere are left.
+    fn share(&mut self, class: &Class, pods: usize, keys: &[usize], left: &[usize]) -> (Vec<Parcel>, usize) {
+        let mut regions = self.regions(class, pods, keys, left);
+        // Wherever a machine may be got there may be a node: the fewest pods that any place has may be there.
+        let stops: Vec<usize> = class.relations.rules.iter().map(Rule::tally).collect();
+        for region in &regions {
+            self.each_seen(&stops, region, Tally::add_node);
+        }
+        let (shares, rest) = self.shares(class, pods, &mut regions);
+        for (region, _) in regions.iter().zip(&shares).filter(|(_, share)| **share == 0) {
+            self.each_seen(&stops, region, Tally::take_node);
+        }
+        let shared = regions.into_iter().zip(shares).filter(|(_, share)| *share > 0);
+        let parcels =
+            shared.map(|(region, count)| Parcel { class: class.number, count, offers: region.offers });
+        (parcels.collect(), rest)
+    }
+
+    fn each_seen(&mut self, tallies: &[usize], region: &Region<'_>, change: impl Fn(&mut Tally, &Domains)) {
+        for number in tallies.iter().filter(|number| region.sees.get(**number).copied().unwrap_or(true)) {
+            if let Some(tally) = self.tallies.get_mut(*number) {
+                change(tally, region.domains);
+            }
+        }
+    }
+
+    /// The regions in the order of their first machines.
+    fn regions(&self, class: &Class, pods: usize, keys: &[usize], left: &[usize]) -> Vec<Region<'m>> {
+        let mut numbers: BTreeMap<Vec<Option<u32>>, usize> = BTreeMap::new();
+        let mut regions: Vec<Region<'m>> = Vec::new();
+        let offers = self.choices.get(class.number).into_iter().flat_map(OfferSet::iter);
+        let mut region_of = |domains: &'m Domains, sees: &'m [bool], regions: &mut Vec<Region<'m>>| {
+            let here = keys.iter().map(|key| domains.get(*key)).collect();
+            *numbers.entry(here).or_insert_with(|| {
+                let (offers, cost, spare, lost) = (OfferSet::default(), f64::MAX, 0, 0);
+                regions.push(Region { domains, sees, offers, cost, spare, lost });
+                regions.len() - 1
+            })
+        };
+        for number in offers {
+            let Some(offer) = self.scene.candidates.get(number) else { continue };
+            let Candidate { domains, sees, .. } = offer;
+            let region = region_of(domains, sees, &mut regions);
+            let holds = offer.free.times(&class.request, pods).max(1);
+            let cost = float(offer.cost()) / float(i64::try_from(holds).unwrap_or(i64::MAX));
+            if let Some(region) = regions.get_mut(region) {
+                region.offers.insert(number);
+                region.cost = region.cost.min(cost);
+            }
+        }
+        let survey = class.relations.survey(&self.tallies);
+        for room in self.rooms.iter().filter(|room| room.admission.allows(class.constraint)) {
+            let of_host = |key: usize| !self.is_wide(key);
+            let most = class.relations.room_by(&self.tallies, &survey, &room.domains, of_host);
+            let spare = room.free.times(&class.request, pods.min(most));
+            if spare == 0 {
+                continue;
+            }
+            let region = region_of(&room.domains, &room.sees, &mut regions);
+            if let Some(region) = regions.get_mut(region) {
+                region.spare = region.spare.saturating_add(spare);
+            }
+        }
+        for (other, key) in self.followers(class, left) {
+            let choices = self.choices.get(other.number).into_iter().flat_map(OfferSet::iter);
+            let choices = choices.filter_map(|number| self.scene.candidates.get(number));
+            let open: BTreeSet<Option<u32>> = choices.map(|offer| offer.domains.get(key)).collect();
+            for region in regions.iter_mut().filter(|region| !open.contains(&region.domains.get(key))) {
+                region.lost += 1;
+            }
+        }
+        regions
+    }
+
+    /// How many pods of a class get machines in each region: where they are fewest, then where others can follow, where
+    /// there is room already, and where it is cheapest. Pods that have room already need no machine.
+    fn shares(&mut self, class: &Class, mut left: usize, regions: &mut [Region<'_>]) -> (Vec<usize>, usize) {
+        let relations = &class.relations;
+        let mut shares = vec![0; regions.len()];
+        while left > 0 {
+            let survey = relations.survey(&self.tallies);
+            let allowed = regions.iter().enumerate().filter_map(|(number, region)| {
+                let wide = |key: usize| !self.scene.keys.is_host(key);
+                let room = relations.room_by(&self.tallies, &survey, region.domains, wide);
+                let there = region.spare > 0 || !region.offers.is_empty();
+                let crowding = relations.crowding(&self.tallies, region.domains);
+                let soft = relations.soft_crowding(&self.tallies, region.domains);
+                let rank = (crowding, soft, region.lost, region.spare == 0);
+                (room > 0 && there).then_some((rank, region.cost, number, room))
+            });
+            let best = allowed.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+            let Some((_, _, number, room)) = best else { break };
+            let (Some(region), Some(share)) = (regions.get_mut(number), shares.get_mut(number)) else {
+                break;
+            };
+            let mut pods = if room == ANY && !relations.would_spread() { left } else { 1 };
+            if region.spare > 0 {
+                pods = pods.min(region.spare);
+                region.spare -= pods;
+            } else {
+                *share += pods;
+            }
+            let counted = u32::try_from(pods).unwrap_or(u32::MAX);
+            count(&mut self.tallies, &relations.counted_in, region.domains, region.sees, counted);
+            left -= pods;
+        }
+        (shares, left)
+    }
+}
