@@ -34,12 +34,7 @@ pub(super) fn of<'p, 'a>(
     first: &'p Candidate<'a>,
     load: &[(usize, usize)],
 ) -> impl Iterator<Item = &'p Candidate<'a>> {
-    // Where it matters to the pods who else is where, another zone is another matter.
-    let mut classes = load.iter().filter_map(|(class, _)| scene.classes.get(*class));
-    let tied = classes.any(|class| class.relations.matter());
-    scene.candidates.iter().filter(move |other| {
-        other.is_way_beside(first) && (!tied || other.domains == first.domains) && holds(scene, other, load)
-    })
+    scene.candidates.iter().filter(move |other| other.is_way_beside(first) && holds(scene, other, load))
 }
 
 fn within_ratio(scene: &Scene<'_, '_>, first: &Candidate<'_>, other: &Candidate<'_>) -> bool {

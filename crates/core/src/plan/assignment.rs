@@ -31,6 +31,7 @@ pub(super) struct Room {
     pub(super) domains: Domains,
     pub(super) sees: Box<[bool]>,
     pub(super) free: Amounts,
+    pub(super) ready: bool,
 }
 
 /// Some pods of a class in one place.
@@ -220,12 +221,13 @@ impl Stage<'_> {
             open.iter_mut().filter(|open| open.admits(class) && open.free.covers(&class.request)).collect();
         while left > 0 {
             let survey = relations.survey(tallies);
-            let allowed = able.iter().enumerate().filter_map(|(number, open)| {
+            let mut allowed = able.iter().enumerate().filter_map(|(number, open)| {
                 let domains = &open.place.domains;
-                let room = relations.room(tallies, &survey, domains);
+                let room = relations.room(tallies, &survey, open.place.at());
                 (room > 0).then(|| (relations.crowding(tallies, domains), number, room))
             });
-            let Some((_, number, room)) = allowed.min() else { break };
+            let best = if relations.must_spread() { allowed.min() } else { allowed.next() };
+            let Some((_, number, room)) = best else { break };
             let Some(open) = able.get_mut(number) else { break };
             // One at a time where each makes a difference to the next.
             let most = if room == ANY { left } else { 1 };
@@ -291,9 +293,9 @@ fn sort(open: &mut [Open<'_>], tactic: Tactic) {
 
 impl Open<'_> {
     fn into_room(self) -> Room {
-        let Place { admission, domains, sees, .. } = self.place;
+        let Place { admission, domains, sees, ready, .. } = self.place;
         let (admission, domains, sees) = (admission.clone(), domains.clone(), sees.clone());
-        Room { admission, domains, sees, free: self.free }
+        Room { admission, domains, sees, free: self.free, ready: *ready }
     }
 
     /// The fullest first, those that are ready before those that are not. Sorting keeps the order of equals.

@@ -9,7 +9,7 @@ use super::draft::{Draft, Load};
 use super::kin::{count, uncount};
 use super::optimise::Packed;
 use super::place::{count_new_node, uncount_new_node};
-use super::rules::{ANY, Rule};
+use super::rules::{ANY, At, Rule};
 use super::scene::Scene;
 use super::tally::Tally;
 use super::worth::float;
@@ -117,7 +117,9 @@ impl<'p, 'a> Party<'p, '_, 'a> {
     ) -> Option<Choice<'p, 'a>> {
         let scene = self.scene;
         let escorts = self.escorts(seed, &mut Vec::new());
-        let offered = choices(scene, &self.left, &self.tallies, budget, concessions);
+        let of_seed = |(class, left): (&Class, &usize)| if class.number == seed.number { *left } else { 0 };
+        let left: Vec<usize> = scene.classes.iter().zip(&self.left).map(of_seed).collect();
+        let offered = choices(scene, &left, &self.tallies, budget, concessions);
         let offered = offered.get(seed.number)?;
         let mut best: Option<Choice<'p, 'a>> = None;
         for escort in escorts {
@@ -151,6 +153,7 @@ impl<'p, 'a> Party<'p, '_, 'a> {
             }
         }
         coming.pop();
+        escorts.truncate(MOST_ESCORTS);
         escorts
     }
 
@@ -183,7 +186,8 @@ impl<'p, 'a> Party<'p, '_, 'a> {
             let fits = if machine.admission.allows(class.constraint) { at_most } else { 0 };
             while aboard < fits {
                 let survey = class.relations.survey(&party.tallies);
-                let room = class.relations.room(&party.tallies, &survey, &domains);
+                let room =
+                    class.relations.room(&party.tallies, &survey, At { domains: &domains, ready: false });
                 let most = if room == ANY { fits - aboard } else { room.min(1) };
                 let pods = free.times(&class.request, most);
                 if pods == 0 {

@@ -65,10 +65,12 @@ impl<'p, 'a> Draft<'p, 'a> {
         }
         for _ in 0..budget.room(first, at_most) {
             let ways = |load: &[(usize, usize)]| {
-                let place = |way: &Candidate<'_>| {
-                    scene.is_same_place(first, way) || scene.is_indifferent(tallies, first, way)
-                };
-                let had = alternatives::of(scene, first, load).filter(|way| budget.had(way) && place(way));
+                let mut classes = load.iter().filter_map(|(class, _)| scene.classes.get(*class));
+                let tied = classes.any(|class| scene.is_tied(class));
+                let had = alternatives::of(scene, first, load).filter(|way| {
+                    let indifferent = || !tied && scene.is_indifferent(tallies, first, way);
+                    budget.had(way) && (scene.is_same_place(first, way) || indifferent())
+                });
                 flexibility::needed(first, had.collect::<Vec<_>>().into_iter())
             };
             let (load, Some(ways)) = flexibility::cut(load, ways) else { break };
@@ -173,21 +175,20 @@ pub(super) fn draft<'p, 'a>(
         if concessions.concede(scene, &assignment.to_launch_for(&scene.classes)) {
             continue;
         }
-        // The next plan takes it from there that all who share a machine were promised it.
-        let promised: Vec<Load> = assignment.on_launches().take(drafts.len()).collect();
-        for (draft, load) in drafts.iter_mut().zip(&promised) {
-            draft.load.clone_from(load);
+        if drafts.is_empty() {
+            break;
         }
+        // The next plan takes it from there that all who share a machine were promised it.
+        let promised = settle(&mut drafts, &assignment);
         assignment = scene.assign(&drafts);
         if assignment.on_launches().take(drafts.len()).eq(promised) {
             break;
         }
     }
-    for (draft, load) in drafts.iter_mut().zip(assignment.on_launches()) {
-        draft.load = load;
-    }
+    settle(&mut drafts, &assignment);
     if minimum::drop_idle(scene, &mut drafts) {
         assignment = scene.assign(&drafts);
+        settle(&mut drafts, &assignment);
     }
     let used = drafts.iter().filter(|draft| !draft.load.is_empty());
     let cost =
@@ -201,6 +202,15 @@ pub(super) fn draft<'p, 'a>(
         Some((&place.domains, &*place.sees))
     });
     Drafted { drafts, assignment, budget, cost, bound: bound.min(cost) }
+}
+
+/// Makes what ends up on each launch its load.
+fn settle(drafts: &mut [Draft<'_, '_>], assignment: &Assignment) -> Vec<Load> {
+    let loads: Vec<Load> = assignment.on_launches().take(drafts.len()).collect();
+    for (draft, load) in drafts.iter_mut().zip(&loads) {
+        draft.load.clone_from(load);
+    }
+    loads
 }
 
 /// The next machines: first those for pods that must share one, because nothing else will do for them.

@@ -9,7 +9,7 @@ use super::draft::Drafted;
 use super::flexibility::{Shortfall, shortfall};
 use super::minimum;
 use super::report::{Exclusion, PoolExclusion, Unplaced};
-use super::rules::Rule;
+use super::rules::{At, Rule};
 use super::scene::Scene;
 use super::shortage::too_small;
 use crate::model::{Labels, PodId, Pool, tolerates_all};
@@ -119,7 +119,11 @@ fn obstacle(
     let survey = class.relations.survey(tallies);
     let mut found = None;
     for candidate in fitting.iter().filter(|candidate| drafted.budget.room(candidate, 1) > 0) {
-        found = Some(class.relations.obstacle(tallies, &survey, &candidate.domains)?);
+        found = Some(class.relations.obstacle(
+            tallies,
+            &survey,
+            At { domains: &candidate.domains, ready: false },
+        )?);
     }
     let rule = found?;
     let key = tallies.get(rule.tally()).and_then(|tally| scene.keys.name(tally.key))?;

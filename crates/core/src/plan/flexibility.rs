@@ -2,7 +2,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Candidate;
 use super::class::Class;
-use super::keys::Domains;
 use super::scene::Scene;
 use crate::Text;
 use crate::model::Pool;
@@ -25,18 +24,19 @@ pub(super) fn shortfall<'a>(pool: &'a Pool, machines: &[&Candidate<'_>]) -> Opti
 /// The machines out of some whose pools find enough different ones among them: for pods to whom it matters who else is
 /// where, in the same place.
 pub(super) fn of_flexible_pools(scene: &Scene<'_, '_>, class: &Class, mut among: Vec<usize>) -> Vec<usize> {
-    let tied = class.relations.matter();
+    let tied = scene.is_tied(class);
     for (number, pool) in scene.pools.iter().enumerate().filter(|(_, pool)| !pool.min_values.is_empty()) {
-        let mut groups: BTreeMap<Option<&Domains>, Vec<&Candidate<'_>>> = BTreeMap::new();
+        let place = |each: &Candidate<'_>| tied.then(|| scene.locate(each));
+        let mut groups: BTreeMap<Option<Vec<Option<u32>>>, Vec<&Candidate<'_>>> = BTreeMap::new();
         for candidate in among.iter().filter_map(|each| scene.candidates.get(*each)) {
             if candidate.pool_number == number {
-                groups.entry(tied.then_some(&candidate.domains)).or_default().push(candidate);
+                groups.entry(place(candidate)).or_default().push(candidate);
             }
         }
         groups.retain(|_, group| shortfall(pool, group).is_some());
         among.retain(|each| {
             let candidate = scene.candidates.get(*each).filter(|each| each.pool_number == number);
-            candidate.is_none_or(|each| !groups.contains_key(&tied.then_some(&each.domains)))
+            candidate.is_none_or(|each| !groups.contains_key(&place(each)))
         });
     }
     among

@@ -1,17 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::admission::suits;
 use super::class::Cause;
+use super::crowd::{Crowd, Who, demands, desires};
 use super::keys::{Domains, Keys};
 use super::rules::{Relations, Rule, SoftRule};
 use super::tally::Tally;
 use super::view::View;
 use crate::Text;
-use crate::model::{
-    AffinityTerm, Labels, Pod, PodShape, Requirements, Selector, SpreadConstraint, Taint, Toleration,
-    Weighted, tolerates_all,
-};
+use crate::model::{AffinityTerm, Labels, Pod, Selector, Taint};
 
 /// The labels by which pods have to do with each other, and which do.
 pub(super) fn find<'a>(view: &View<'a>, needy: &[(Cause, &'a Pod)]) -> (Keys, Kin<'a>) {
@@ -38,58 +35,6 @@ pub(super) struct Kin<'a> {
     by_namespace: BTreeMap<&'a str, Vec<usize>>,
     /// The crowds that pods of any namespace may belong to.
     anywhere: Vec<usize>,
-}
-
-/// The pods of one tally.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Crowd<'a> {
-    key: usize,
-    who: Who<'a>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Who<'a> {
-    /// Those that a spread constraint counts, on the nodes that it looks at.
-    Spread { namespace: &'a Text, selector: &'a Selector, sight: Sight<'a> },
-    /// Those that all the terms mean: kube-scheduler wants each pod that another is to be with to meet all its terms.
-    Company(&'a [AffinityTerm]),
-    /// Those that a term means.
-    Meant(&'a AffinityTerm),
-    /// Those that must be away from what a term means.
-    Shy(&'a AffinityTerm),
-}
-
-/// Which nodes a spread constraint looks at.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Sight<'a> {
-    affinity: Option<(&'a Labels, &'a [Requirements])>,
-    tolerations: Option<&'a [Toleration]>,
-    /// Nodes count only where they have the labels of all the pod's constraints of the kind.
-    labelled: BTreeSet<&'a Text>,
-}
-
-impl<'a> Sight<'a> {
-    fn of(constraint: &SpreadConstraint, shape: &'a PodShape) -> Self {
-        let affinity = (&shape.node_selector, shape.node_affinity.as_slice());
-        let of_the_kind = shape.spread.iter().filter(|other| other.required == constraint.required);
-        Self {
-            affinity: constraint.honors_node_affinity.then_some(affinity),
-            tolerations: constraint.honors_taints.then_some(&shape.tolerations),
-            labelled: of_the_kind.map(|other| &other.topology_key).collect(),
-        }
-    }
-
-    fn includes(&self, labels: &Labels, taints: &[&Taint]) -> bool {
-        self.labelled.iter().all(|key| labels.get(key).is_some())
-            && self.affinity.is_none_or(|(selector, terms)| suits(selector, terms, labels))
-            && self.tolerations.is_none_or(|own| tolerates_all(own, taints.iter().copied()).is_ok())
-    }
-}
-
-impl<'a> Crowd<'a> {
-    fn at(keys: &Keys, key: &Text, who: Who<'a>) -> Option<Self> {
-        Some(Self { key: keys.number(key)?, who })
-    }
 }
 
 impl<'a> Kin<'a> {
@@ -149,8 +94,8 @@ impl<'a> Kin<'a> {
     }
 
     /// A tally for each crowd, with nobody in it.
-    pub(super) fn tallies(&self) -> Vec<Tally> {
-        self.crowds.iter().map(|crowd| Tally::by(crowd.key)).collect()
+    pub(super) fn tallies(&self, keys: &Keys) -> Vec<Tally> {
+        self.crowds.iter().map(|crowd| Tally::by(crowd.key, keys.is_host(crowd.key))).collect()
     }
 
     /// In which tallies a node with these labels and taints counts.
@@ -227,71 +172,6 @@ impl<'a> Kin<'a> {
             Some(SoftRule { weight, rule: demand.rule(tally, own) })
         });
         Relations { rules, wishes: desired.collect(), counted_in }
-    }
-}
-
-/// What a pod asks of the pods that it has to do with.
-enum Demand<'a> {
-    Spread(&'a SpreadConstraint),
-    With,
-    Away,
-}
-
-impl Demand<'_> {
-    fn rule(self, tally: usize, own: bool) -> Rule {
-        match self {
-            Self::Spread(constraint) => Rule::Spread {
-                tally,
-                max_skew: constraint.max_skew,
-                min_domains: constraint.min_domains.unwrap_or(1),
-                own,
-            },
-            Self::With => Rule::With { tally, own },
-            Self::Away => Rule::Away { tally, own },
-        }
-    }
-}
-
-/// The crowds that a pod has to do with, and what it demands of them itself.
-fn demands<'a>(keys: &Keys, pod: &'a Pod) -> impl Iterator<Item = (Crowd<'a>, Option<Demand<'a>>)> {
-    let shape = &pod.shape;
-    let required = shape.spread.iter().filter(|constraint| constraint.required);
-    let spread = required.map(|each| (&each.topology_key, spread(each, pod), Some(Demand::Spread(each))));
-    let with = shape
-        .pod_affinity
-        .iter()
-        .map(|term| (&term.topology_key, Who::Company(shape.pod_affinity.as_slice()), Some(Demand::With)));
-    let terms = || shape.pod_anti_affinity.iter();
-    let away = terms().map(|term| (&term.topology_key, Who::Meant(term), Some(Demand::Away)));
-    let shy = terms().map(|term| (&term.topology_key, Who::Shy(term), None));
-    let all = spread.chain(with).chain(away).chain(shy);
-    all.filter_map(|(key, who, demand)| Some((Crowd::at(keys, key, who)?, demand)))
-}
-
-/// The crowds that a pod would rather be spread among, be with or away from, and how much that counts. What it would
-/// rather share a node with is left out: no machine is got for that.
-fn desires<'a>(keys: &Keys, pod: &'a Pod) -> impl Iterator<Item = (Crowd<'a>, i32, Demand<'a>)> {
-    let shape = &pod.shape;
-    let soft = shape.spread.iter().filter(|constraint| !constraint.required);
-    let spread = soft.map(|each| (&each.topology_key, spread(each, pod), 0, Demand::Spread(each)));
-    let with = shape.pod_preferences.iter().map(|Weighted { weight, wish }| {
-        (&wish.topology_key, Who::Company(std::slice::from_ref(wish)), *weight, Demand::With)
-    });
-    let away = shape
-        .pod_aversions
-        .iter()
-        .map(|Weighted { weight, wish }| (&wish.topology_key, Who::Meant(wish), *weight, Demand::Away));
-    spread.chain(with).chain(away).filter_map(|(key, who, weight, demand)| {
-        let crowd = Crowd::at(keys, key, who)?;
-        (!keys.is_host(crowd.key)).then_some((crowd, weight, demand))
-    })
-}
-
-fn spread<'a>(constraint: &'a SpreadConstraint, pod: &'a Pod) -> Who<'a> {
-    Who::Spread {
-        namespace: &pod.id.namespace,
-        selector: &constraint.selector,
-        sight: Sight::of(constraint, &pod.shape),
     }
 }
 

@@ -1,10 +1,12 @@
 //! What to launch and what to give back.
 //!
-//! The pods that need a place are grouped into classes (`class`). Those that a machine on its way was got for keep its
-//! room (`promise`), and the others are placed on the nodes that are there or on their way (`place`, `assignment`). For
-//! those that are left machines are chosen (`candidate`, `optimise`, `draft`) within what limits and providers allow
-//! (`budget`). Then each node is looked at for whether it is still needed (`nodes`), and what was not done is explained
-//! (`explain`).
+//! The pods that need a place are grouped into classes (`class`), and it is found out which of them have to do with which
+//! others (`kin`, `crowd`, `rules`, `tally`). Those that a machine on its way was got for keep its room (`promise`,
+//! `tenure`), and the others are placed on the nodes that are there or on their way (`place`, `assignment`). For those that
+//! are left machines are chosen (`candidate`, `choice`, `wishes`), round by round (`draft`): first for pods that must share a
+//! node (`company`), then for the others, which are divided among zones and the like (`split`) and packed (`optimise`), all
+//! within what limits and providers allow (`budget`). Then each node is looked at for whether it is still needed (`nodes`),
+//! and what was not done is explained (`explain`).
 
 mod admission;
 mod alternatives;
@@ -18,6 +20,7 @@ mod choice;
 mod class;
 mod company;
 mod conflicts;
+mod crowd;
 mod custom;
 mod daemons;
 mod decision;
@@ -39,6 +42,7 @@ mod scene;
 mod sequence;
 mod shortage;
 mod sick;
+mod slots;
 mod split;
 mod tally;
 mod tenure;

@@ -1,15 +1,14 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::assignment::Assignment;
 use super::budget::Budget;
 use super::candidate::Candidate;
 use super::choice::{Concessions, choices};
-use super::class::Class;
 use super::company;
 use super::conflicts;
 use super::draft::Draft;
-use super::rules::Rule;
 use super::scene::Scene;
+use super::slots::Slots;
 use super::split::{Parcel, split};
 use crate::model::Resources;
 use crate::pack::{self, OfferSet, Options, Packing, Problem};
@@ -27,8 +26,6 @@ pub(super) struct Packed<'p, 'a> {
 const SMALL_BATCH: usize = 50;
 /// The part of its worth, in thousandths, that capacity is credited with that such a batch leaves free.
 const CREDIT: u16 = 900;
-/// The room for pods that cannot share a node with others of their kind. It is more than a node can have pods.
-const WHOLE_NODE: i64 = 1 << 20;
 
 /// Chooses machines for the pods that have no place. A pool of higher weight gets all that it can serve before others
 /// are asked. While there is enough for all, priorities do not matter to what is cheapest; when there is not, those of
@@ -102,6 +99,9 @@ struct Tier {
     parcels: Vec<Parcel>,
 }
 
+/// How often to ask for less where there is not enough for all.
+const RETRIES: usize = 4;
+
 fn pack_tier(
     scene: &Scene<'_, '_>,
     choices: &[OfferSet],
@@ -110,25 +110,51 @@ fn pack_tier(
     budget: &Budget<'_>,
     search: &mut dyn pack::Budget,
 ) -> Tier {
-    let parcels = split(scene, choices, left, assignment);
-    let together = solve(scene, &parcels, budget, search);
-    let priorities: BTreeSet<i32> = parcels
-        .iter()
-        .filter_map(|parcel| scene.classes.get(parcel.class))
-        .map(|class| class.shape.priority)
-        .collect();
-    let short = together.left.iter().any(|left| *left > 0);
-    let Some(highest) = priorities.last().filter(|_| short && priorities.len() > 1) else {
-        return Tier { packing: together, parcels };
-    };
-    let of_highest: Vec<usize> = scene
-        .classes
-        .iter()
-        .zip(left)
-        .map(|(class, left)| if class.shape.priority == *highest { *left } else { 0 })
-        .collect();
-    let parcels = split(scene, choices, &of_highest, assignment);
-    Tier { packing: solve(scene, &parcels, budget, search), parcels }
+    let mut wanted = left.to_vec();
+    let mut retries = 0..RETRIES;
+    loop {
+        let parcels = split(scene, choices, &wanted, assignment);
+        let packing = solve(scene, &parcels, budget, search);
+        let tier = Tier { packing, parcels };
+        if retries.next().is_none() || !tier.ask_for_less(scene, &mut wanted) {
+            return tier;
+        }
+    }
+}
+
+impl Tier {
+    /// Where there is not enough for all, asks for no more than the pods of the highest priority, and then for no more of
+    /// those that are spread than there is room for: in which zones they have to be depends on how many they are. Says
+    /// whether that makes a difference.
+    fn ask_for_less(&self, scene: &Scene<'_, '_>, wanted: &mut [usize]) -> bool {
+        let mut lacking: BTreeMap<usize, usize> = BTreeMap::new();
+        for (parcel, left) in self.parcels.iter().zip(&self.packing.left) {
+            *lacking.entry(parcel.class).or_default() += *left as usize;
+        }
+        lacking.retain(|_, pods| *pods > 0);
+        let priority = |class: &usize| scene.classes.get(*class).map(|class| class.shape.priority);
+        let asked = || self.parcels.iter().map(|parcel| parcel.class);
+        let highest = asked().filter_map(|class| priority(&class)).max();
+        let before = wanted.to_vec();
+        if lacking.is_empty() {
+            return false;
+        }
+        if asked().any(|class| priority(&class) < highest) {
+            for (_, wanted) in wanted.iter_mut().enumerate().filter(|(class, _)| priority(class) < highest) {
+                *wanted = 0;
+            }
+            return true;
+        }
+        for (class, pods) in lacking {
+            let spread = scene.classes.get(class).is_some_and(|class| class.relations.must_spread());
+            if let Some(wanted) = wanted.get_mut(class).filter(|_| spread) {
+                let asked =
+                    self.parcels.iter().filter(|parcel| parcel.class == class).map(|parcel| parcel.count);
+                *wanted = asked.sum::<usize>().saturating_sub(pods);
+            }
+        }
+        before != wanted
+    }
 }
 
 fn solve(
@@ -184,77 +210,6 @@ fn problem(scene: &Scene<'_, '_>, parcels: &[Parcel], budget: &Budget<'_>) -> Pr
             .collect(),
         slots: slots.sizes(),
     }
-}
-
-/// What there is only so much of on every node: ports, and room for pods that do not share a node with each other.
-struct Slots {
-    /// By dimension.
-    ports: BTreeMap<usize, usize>,
-    /// By tally, for pods that are away from each other.
-    apart: BTreeMap<usize, usize>,
-    /// By tally and skew, for pods that are spread over nodes.
-    spread: BTreeMap<(usize, u32), usize>,
-    sizes: Vec<i64>,
-}
-
-impl Slots {
-    fn of(scene: &Scene<'_, '_>, parcels: &[Parcel]) -> Self {
-        let mut slots = Self {
-            ports: BTreeMap::new(),
-            apart: BTreeMap::new(),
-            spread: BTreeMap::new(),
-            sizes: Vec::new(),
-        };
-        let resources: BTreeSet<usize> = scene.dimensions.resources().map(|(number, _)| number).collect();
-        for class in parcels.iter().filter_map(|parcel| scene.classes.get(parcel.class)) {
-            for (dimension, _) in class.request.iter().filter(|(number, _)| !resources.contains(number)) {
-                let size = scene.dimensions.bare(dimension);
-                let sizes = &mut slots.sizes;
-                slots.ports.entry(dimension).or_insert_with(|| next(sizes, size));
-            }
-            for rule in class.relations.rules.iter().filter(|rule| scene.is_of_one_node(rule)) {
-                let sizes = &mut slots.sizes;
-                match rule {
-                    Rule::Away { tally, own: true } => {
-                        slots.apart.entry(*tally).or_insert_with(|| next(sizes, WHOLE_NODE));
-                    }
-                    Rule::Spread { tally, max_skew, own: true, .. } => {
-                        let size = i64::from(*max_skew);
-                        slots.spread.entry((*tally, *max_skew)).or_insert_with(|| next(sizes, size));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        slots
-    }
-
-    fn sizes(self) -> Vec<i64> {
-        self.sizes
-    }
-
-    /// What a pod of a class takes of each slot.
-    fn taken_by(&self, class: &Class) -> Vec<(usize, i64)> {
-        let ports = class.request.iter();
-        let ports = ports.filter_map(|(dimension, amount)| Some((*self.ports.get(&dimension)?, amount)));
-        let rules = &class.relations.rules;
-        let apart = class.relations.counted_in.iter().filter_map(|tally| {
-            let whole = rules.contains(&Rule::Away { tally: *tally, own: true });
-            Some((*self.apart.get(tally)?, if whole { WHOLE_NODE } else { 1 }))
-        });
-        let spread = rules.iter().filter_map(|rule| match rule {
-            Rule::Spread { tally, max_skew, own: true, .. } => {
-                Some((*self.spread.get(&(*tally, *max_skew))?, 1))
-            }
-            _ => None,
-        });
-        ports.chain(apart).chain(spread).collect()
-    }
-}
-
-fn next(sizes: &mut Vec<i64>, size: i64) -> usize {
-    sizes.push(size);
-    sizes.len() - 1
 }
 
 /// Whether a machine holds a load.

@@ -9,6 +9,7 @@ use super::amounts::{Amounts, Demand};
 use super::arriving;
 use super::decision::Target;
 use super::keys::Domains;
+use super::rules::At;
 use super::scene::Setting;
 use super::tally::Tally;
 use super::view::{View, stays};
@@ -40,6 +41,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The node as rules see it.
+    pub(super) fn at(&self) -> At<'_> {
+        At { domains: &self.domains, ready: self.ready }
+    }
+
     /// Nodes that are ready come first, and among them those that stay anyway, so that the empty ones can go. What came
     /// later comes later, so that a machine on its way does not change what was decided before it; then large comes
     /// before small.

@@ -38,9 +38,18 @@ pub(super) struct Relations {
 
 /// What a class's rules say about all nodes at a moment.
 pub(super) struct Survey {
-    first: bool,
+    /// Whether a pod of the class may be the first of those that it wants to be with.
+    pub(super) first: bool,
     /// For each rule the fewest pods that any domain has.
     least: Vec<u32>,
+}
+
+/// A node as rules see it.
+#[derive(Clone, Copy)]
+pub(super) struct At<'d> {
+    pub(super) domains: &'d Domains,
+    /// Whether pods can be bound there now.
+    pub(super) ready: bool,
 }
 
 /// There is no bound.
@@ -54,7 +63,9 @@ impl Rule {
     }
 
     /// How many pods of the class may be added at a node. `least` is the fewest that any domain has.
-    fn room(&self, tally: &Tally, domains: &Domains, first: bool, least: u32) -> usize {
+    fn room(&self, tally: &Tally, at: At<'_>, first: bool, least: u32) -> usize {
+        let At { domains, ready } = at;
+        let least = tally.least_by_then(least, ready);
         let Some(domain) = domains.get(tally.key) else {
             let anywhere = matches!(self, Self::Away { .. }) && !domains.is_unsure(tally.key);
             return if anywhere { ANY } else { 0 };
@@ -86,20 +97,9 @@ impl Rule {
 
     /// Whether a wish is met at a node. Nobody can be with pods that are nowhere.
     pub(super) fn is_met(&self, tallies: &[Tally], domains: &Domains) -> bool {
-        tallies.get(self.tally()).is_some_and(|tally| self.room(tally, domains, false, u32::MAX) > 0)
-    }
-
-    /// Whether a pod of the class that is counted already may stay at a node.
-    fn holds(&self, tally: &Tally, domains: &Domains, least: u32) -> bool {
-        let Some(domain) = domains.get(tally.key) else {
-            return matches!(self, Self::Away { .. });
-        };
-        let count = tally.count(domain);
-        match self {
-            Self::Spread { max_skew, .. } => count <= least.saturating_add(*max_skew),
-            Self::With { .. } => count > 0,
-            Self::Away { own, .. } => count <= u32::from(*own),
-        }
+        tallies
+            .get(self.tally())
+            .is_some_and(|tally| self.room(tally, At { domains, ready: true }, false, u32::MAX) > 0)
     }
 }
 
@@ -126,8 +126,8 @@ impl Relations {
     }
 
     /// How many pods of the class may be added at a node.
-    pub(super) fn room(&self, tallies: &[Tally], survey: &Survey, domains: &Domains) -> usize {
-        self.room_by(tallies, survey, domains, |_| true)
+    pub(super) fn room(&self, tallies: &[Tally], survey: &Survey, at: At<'_>) -> usize {
+        self.room_by(tallies, survey, at, |_| true)
     }
 
     /// The same as far as only some node labels are concerned.
@@ -135,47 +135,28 @@ impl Relations {
         &self,
         tallies: &[Tally],
         survey: &Survey,
-        domains: &Domains,
+        at: At<'_>,
         concerns: impl Fn(usize) -> bool,
     ) -> usize {
         let each =
             self.rules.iter().zip(&survey.least).map(|(rule, least)| match tallies.get(rule.tally()) {
-                Some(tally) if concerns(tally.key) => rule.room(tally, domains, survey.first, *least),
+                Some(tally) if concerns(tally.key) => rule.room(tally, at, survey.first, *least),
                 _ => ANY,
             });
         each.min().unwrap_or(ANY)
     }
 
     /// The first rule that keeps the class off a node.
-    pub(super) fn obstacle(&self, tallies: &[Tally], survey: &Survey, domains: &Domains) -> Option<&Rule> {
+    pub(super) fn obstacle(&self, tallies: &[Tally], survey: &Survey, at: At<'_>) -> Option<&Rule> {
         let blocked = |(rule, least): &(&Rule, &u32)| {
-            tallies
-                .get(rule.tally())
-                .is_some_and(|tally| rule.room(tally, domains, survey.first, **least) == 0)
+            tallies.get(rule.tally()).is_some_and(|tally| rule.room(tally, at, survey.first, **least) == 0)
         };
         self.rules.iter().zip(&survey.least).find(blocked).map(|(rule, _)| rule)
     }
 
-    /// Whether pods of the class that are at a node, and counted there, may stay. Which pods are to be counted for each
-    /// rule is up to the caller.
-    pub(super) fn hold<'t>(
-        &self,
-        survey: &Survey,
-        domains: &Domains,
-        counted: impl Fn(&Rule) -> Option<&'t Tally>,
-    ) -> bool {
-        let stays = |(rule, least): (&Rule, &u32)| {
-            counted(rule).is_none_or(|tally| rule.holds(tally, domains, *least))
-        };
-        self.rules.iter().zip(&survey.least).all(stays)
-    }
-
-    /// The tallies over which it must be spread, and with which skew.
-    pub(super) fn spreads(&self) -> impl Iterator<Item = (usize, u32)> {
-        self.rules.iter().filter_map(|rule| match rule {
-            Rule::Spread { tally, max_skew, .. } => Some((*tally, *max_skew)),
-            Rule::With { .. } | Rule::Away { .. } => None,
-        })
+    /// Whether it must be spread.
+    pub(super) fn must_spread(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule, Rule::Spread { .. }))
     }
 
     /// As kube-scheduler has it: where no pod anywhere is one that the class wants to be with, and it is one itself by

@@ -1,4 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -21,7 +23,7 @@ use super::view::View;
 use super::volumes::{self, Attached, VolumeNeeds};
 use super::wishes::Wishes;
 use super::worth::Worth;
-use crate::model::{Node, Pod, PodId, Pool};
+use crate::model::{Labels, Node, Pod, PodId, PodShape, Pool};
 
 /// All that placing and packing look at, measured and numbered.
 pub(super) struct Scene<'s, 'a> {
@@ -59,9 +61,14 @@ pub(super) struct Setting<'s, 'a> {
     pub(super) kin: Kin<'a>,
     /// The pods that are to go elsewhere.
     moving: BTreeSet<&'s PodId>,
+    /// In which tallies pods are counted that have been looked at, by what they share with others of their kind.
+    counted: BTreeMap<Kind<'a>, Rc<[usize]>>,
 }
 
-impl Setting<'_, '_> {
+/// What tells pods apart that are counted differently: shapes and labels are shared, so their addresses do.
+type Kind<'a> = (*const PodShape, *const Labels, &'a str, bool);
+
+impl<'a> Setting<'_, 'a> {
     /// What a node has to be used.
     pub(super) fn supply_of(&self, node: &Node) -> Amounts {
         self.dimensions.supply(&node.allocatable, self.attachable.on(self.view, node))
@@ -97,14 +104,22 @@ impl Setting<'_, '_> {
     }
 
     /// Counts a node and the pods that stay on it.
-    pub(super) fn count_node(&self, tallies: &mut [Tally], node: &Node, domains: &Domains, sees: &[bool]) {
+    pub(super) fn count_node(
+        &mut self,
+        tallies: &mut [Tally],
+        node: &Node,
+        domains: &Domains,
+        sees: &[bool],
+    ) {
         if tallies.is_empty() {
             return;
         }
         count_new_node(tallies, domains, sees);
-        let stay = |pod: &&&Pod| !self.moving.contains(&pod.id);
-        for pod in self.view.pods_on(&node.name).iter().filter(stay) {
-            kin::count(tallies, &self.kin.counted_in(&self.keys, pod), domains, sees, 1);
+        let Setting { view, keys, kin, moving, counted, .. } = self;
+        for pod in view.pods_on(&node.name).iter().filter(|pod| !moving.contains(&pod.id)) {
+            let kind = (Arc::as_ptr(&pod.shape), Arc::as_ptr(&pod.labels), &*pod.id.namespace, pod.deleting);
+            let counted = counted.entry(kind).or_insert_with(|| kin.counted_in(keys, pod).into());
+            kin::count(tallies, counted, domains, sees, 1);
         }
     }
 }
@@ -127,11 +142,22 @@ impl<'s, 'a> Scene<'s, 'a> {
         let bound = groups.iter().flat_map(|group| &group.pods);
         let moving: Vec<PodId> = bound.filter(|pod| view.is_bound(pod)).cloned().collect();
         let moving = moving.iter().collect();
-        let mut tallies = kin.tallies();
+        let mut tallies = kin.tallies(&keys);
         let attachable =
             if dimensions.count_volumes() { Attachable::learn(view) } else { Attachable::default() };
-        let mut setting =
-            Setting { view, constraints, dimensions, daemons, attachable, shared, keys, kin, moving };
+        let counted = BTreeMap::new();
+        let mut setting = Setting {
+            view,
+            constraints,
+            dimensions,
+            daemons,
+            attachable,
+            shared,
+            keys,
+            kin,
+            moving,
+            counted,
+        };
         let candidates = candidates(pools, &mut setting);
         let mut places = existing(&mut setting, &mut tallies);
         let Setting { dimensions, keys, .. } = setting;
@@ -162,11 +188,23 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.tallies.get(rule.tally()).is_some_and(|tally| self.keys.is_host(tally.key))
     }
 
+    /// Whether it matters to a class, or to others because of it, where it is.
+    pub(super) fn is_tied(&self, class: &Class) -> bool {
+        let counted = &class.relations.counted_in;
+        !class.relations.is_free() || counted.iter().any(|tally| self.demanded.contains_key(tally))
+    }
+
+    /// Where a machine is, as far as any pod demands something of those around it.
+    pub(super) fn locate(&self, machine: &Candidate<'_>) -> Vec<Option<u32>> {
+        let tallies = self.demanded.keys().filter_map(|number| self.tallies.get(*number));
+        tallies.map(|tally| machine.domains.get(tally.key)).collect()
+    }
+
     /// Whether two machines are the same place to all pods that demand something of those around them.
     pub(super) fn is_same_place(&self, one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
-        let mut tallies = self.demanded.keys().filter_map(|number| self.tallies.get(*number));
-        let same = |tally: &Tally| one.domains.get(tally.key) == other.domains.get(tally.key);
-        tallies.all(same) && one.sees == other.sees
+        one.domains == other.domains && one.sees == other.sees
+            || self.locate(one) == self.locate(other)
+                && self.demanded.keys().all(|tally| one.sees.get(*tally) == other.sees.get(*tally))
     }
 
     /// Whether it makes no difference to pods that are spread which of two machines a node becomes: a domain more may
@@ -177,9 +215,10 @@ impl<'s, 'a> Scene<'s, 'a> {
         one: &Candidate<'_>,
         other: &Candidate<'_>,
     ) -> bool {
-        let counted = self.demanded.iter().filter_map(|(number, least)| Some((tallies.get(*number)?, least)));
+        let mut counted =
+            self.demanded.iter().filter_map(|(number, least)| Some((tallies.get(*number)?, least)));
         let known = |tally: &Tally| tally.has_node(&one.domains) && tally.has_node(&other.domains);
-        counted.into_iter().all(|(tally, min_domains)| *min_domains <= 1 && known(tally))
+        counted.all(|(tally, min_domains)| *min_domains <= 1 && known(tally))
     }
 
     /// Where pods go on what is there, on its way or about to be launched.

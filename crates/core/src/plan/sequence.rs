@@ -2,7 +2,7 @@ use super::assignment::{Assignment, Spot};
 use super::class::Class;
 use super::keys::Domains;
 use super::kin::count;
-use super::rules::Rule;
+use super::rules::{At, Rule};
 use super::scene::Scene;
 
 /// Where a spot is, and in which tallies it counts.
@@ -25,7 +25,7 @@ pub(super) fn put_in_order<'p>(
             while !rest.is_empty() {
                 let survey = class.relations.survey(&tallies);
                 let next = rest.iter().enumerate().min_by_key(|(number, ((domains, _), _))| {
-                    let blocked = class.relations.room(&tallies, &survey, domains) == 0;
+                    let blocked = class.relations.room(&tallies, &survey, At { domains, ready: true }) == 0;
                     (blocked, class.relations.crowding(&tallies, domains), *number)
                 });
                 let Some((number, _)) = next else { break };

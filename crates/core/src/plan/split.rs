@@ -5,7 +5,7 @@ use super::candidate::Candidate;
 use super::class::Class;
 use super::keys::Domains;
 use super::kin::count;
-use super::rules::{ANY, Rule};
+use super::rules::{ANY, At, Rule};
 use super::scene::Scene;
 use super::tally::Tally;
 use super::worth::float;
@@ -170,7 +170,12 @@ impl<'m> Map<'m, '_, '_> {
         let survey = class.relations.survey(&self.tallies);
         for room in self.rooms.iter().filter(|room| room.admission.allows(class.constraint)) {
             let of_host = |key: usize| !self.is_wide(key);
-            let most = class.relations.room_by(&self.tallies, &survey, &room.domains, of_host);
+            let most = class.relations.room_by(
+                &self.tallies,
+                &survey,
+                At { domains: &room.domains, ready: room.ready },
+                of_host,
+            );
             let spare = room.free.times(&class.request, pods.min(most));
             if spare == 0 {
                 continue;
@@ -200,7 +205,12 @@ impl<'m> Map<'m, '_, '_> {
             let survey = relations.survey(&self.tallies);
             let allowed = regions.iter().enumerate().filter_map(|(number, region)| {
                 let wide = |key: usize| !self.scene.keys.is_host(key);
-                let room = relations.room_by(&self.tallies, &survey, region.domains, wide);
+                let room = relations.room_by(
+                    &self.tallies,
+                    &survey,
+                    At { domains: region.domains, ready: false },
+                    wide,
+                );
                 let there = region.spare > 0 || !region.offers.is_empty();
                 let crowding = relations.crowding(&self.tallies, region.domains);
                 let soft = relations.soft_crowding(&self.tallies, region.domains);

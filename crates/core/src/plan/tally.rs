@@ -5,6 +5,8 @@ use super::keys::{Domains, OWN};
 pub(super) struct Tally {
     /// By which node label.
     pub(super) key: usize,
+    /// Whether each node is a domain of its own, so that every new node is one more.
+    of_hosts: bool,
     /// How many of the pods each domain has.
     counts: Vec<u32>,
     /// How many nodes that count each domain has.
@@ -13,8 +15,14 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn by(key: usize) -> Self {
-        Self { key, ..Self::default() }
+    pub(super) fn by(key: usize, of_hosts: bool) -> Self {
+        Self { key, of_hosts, ..Self::default() }
+    }
+
+    /// The fewest pods that any domain may have by the time that something happens on a node, given what it is now. By the
+    /// time that a node is ready which is not yet, others may have come on which there is nothing.
+    pub(super) fn least_by_then(&self, least: u32, ready: bool) -> u32 {
+        if self.of_hosts && !ready { 0 } else { least }
     }
 
     /// Notes that there is a node there.

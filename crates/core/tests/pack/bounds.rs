@@ -99,6 +99,8 @@ fn in_parts(problem: &Problem) -> Option<f64> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
     #[test]
     fn the_bound_is_below_the_least_cost_and_the_cost_is_not(problem in small_problem(true)) {
         let left = problem.classes.iter().map(|class| class.count).collect();

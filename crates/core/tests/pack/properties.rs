@@ -33,6 +33,8 @@ fn shuffled(problem: &Problem, seed: u64) -> Problem {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
     #[test]
     fn pods_are_placed_within_all_limits_or_left_over(problem in any_problem(), credit in 0..1000_u16) {
         for options in [Options::default(), Options { credit_permille: credit }] {

@@ -26,33 +26,81 @@ pub fn check(cluster: &Cluster, plan: &Plan, way: usize) -> Result<(), String> {
         };
         waiting.push((&ready.0.pods[&placement.pod], node));
     }
-    // Pods that mind others come first where they can: the others may come at any time. Those that cannot be bound in one
-    // order may have to come before others.
+    // Pods that mind others come first where they can: the others may come at any time. Where that does not do, every other
+    // order of the workloads is tried.
     waiting.sort_by_key(|(pod, _)| std::cmp::Reverse(demands(pod)));
+    let mut kinds: Vec<&Pod> = Vec::new();
+    for (pod, _) in &waiting {
+        if !kinds.iter().any(|kind| alike(kind, pod)) {
+            kinds.push(pod);
+        }
+    }
+    let mut order: Vec<usize> = (0..kinds.len()).collect();
+    let stages =
+        [names(cluster), names(&cluster.clone().machines_launched(way).nodes_joined()), names(&ready)];
     let mut answer = Ok(());
-    for _ in 0..12 {
-        let Err((stuck, why)) = bind_all(&ready.0, waiting.clone()) else { return Ok(()) };
-        answer = Err(why);
-        waiting.sort_by_key(|(pod, _)| pod.labels != stuck.labels || pod.shape != stuck.shape);
+    for attempt in 0..ORDERS {
+        let rank = |pod: &Pod| order.iter().position(|kind| alike(kinds[*kind], pod));
+        waiting.sort_by_key(|(pod, _)| rank(pod));
+        // Nodes may all have come before any pod is bound, or not.
+        for stages in [&stages[2..], &stages[..]] {
+            match bind_all(&ready.0, stages, waiting.clone()) {
+                Ok(()) => return Ok(()),
+                Err(why) => answer = Err(why),
+            }
+        }
+        // Pods of one workload are all the same to the scheduler, so their order is not given either.
+        waiting.sort_by_key(|(_, node)| {
+            node.bytes().fold(attempt, |sum, byte| (sum * 31 + u64::from(byte)) % 997)
+        });
+        next_order(&mut order);
     }
     answer
 }
 
-/// Binds pods, in this order as far as possible; the first that cannot be bound in the end is the error.
+/// As many orders as five workloads can be put in.
+const ORDERS: u64 = 120;
+
+fn alike(one: &Pod, other: &Pod) -> bool {
+    one.labels == other.labels && one.shape == other.shape
+}
+
+/// The next order in the order of orders, which begins anew after the last.
+fn next_order(order: &mut [usize]) {
+    let Some(turn) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else { return order.reverse() };
+    if let Some(swap) = order.iter().rposition(|each| *each > order[turn]) {
+        order.swap(turn, swap);
+    }
+    order[turn + 1..].reverse();
+}
+
+fn names(cluster: &Cluster) -> BTreeSet<String> {
+    cluster.0.nodes.keys().map(ToString::to_string).collect()
+}
+
+/// Binds pods, in this order as far as possible: first on the nodes that are there, then on those that were on their way,
+/// and then on all. The first that cannot be bound in the end is the error.
 fn bind_all<'a>(
     snapshot: &'a Snapshot,
+    stages: &[BTreeSet<String>],
     mut waiting: Vec<(&'a Pod, String)>,
-) -> Result<(), (&'a Pod, String)> {
+) -> Result<(), String> {
     let mut world = World::new(snapshot);
-    while let Some((first, at)) = waiting.first() {
-        let Some(next) = waiting.iter().position(|(pod, node)| world.refuses(pod, node).is_none()) else {
-            let why = world.refuses(first, at).unwrap_or_default();
-            return Err((*first, format!("{} on {at}: {why}", first.id)));
-        };
-        let (pod, node) = waiting.remove(next);
-        world.bind(pod, &node);
+    let all = std::mem::take(&mut world.nodes);
+    for nodes in stages {
+        world.nodes = all
+            .iter()
+            .filter(|(name, _)| nodes.contains(**name))
+            .map(|(name, node)| (*name, *node))
+            .collect();
+        while let Some(next) = waiting.iter().position(|(pod, node)| world.refuses(pod, node).is_none()) {
+            let (pod, node) = waiting.remove(next);
+            world.bind(pod, &node);
+        }
     }
-    Ok(())
+    waiting.first().map_or(Ok(()), |(pod, node)| {
+        Err(format!("{} on {node}: {}", pod.id, world.refuses(pod, node).unwrap_or_default()))
+    })
 }
 
 /// How much a pod demands of others: of those above all among which it is not one itself.

@@ -166,6 +166,13 @@ fn a_pod_that_is_bound_to_a_zone_is_not_served_by_a_pool_that_wants_several() {
 }
 
 #[test]
+fn pods_that_would_only_rather_be_spread_are_served_by_a_pool_that_wants_several_zones() {
+    let outcome =
+        Cluster::new([wanting(ZONE, 2, general())]).run(app("web").pods(3).rather_spread(ZONE, 1)).outcome();
+    assert_eq!(outcome.placed("web"), 3);
+}
+
+#[test]
 fn different_values_of_several_labels_can_be_wanted() {
     let both =
         Pool { min_values: [(well_known::INSTANCE_TYPE.into(), 2), (ZONE.into(), 2)].into(), ..general() };
