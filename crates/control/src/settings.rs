@@ -27,7 +27,8 @@ pub struct Settings {
     pub batch_idle: Duration,
     /// Planning waits no longer than this since the first change.
     pub batch_max: Duration,
-    /// How far apart two reports of a pool's state are at least: while nodes come and go it changes all the time.
+    /// How far apart two reports of a pool's state, or of whether a node is ready, are at least: while nodes come and go
+    /// they change all the time.
     pub status_interval: Duration,
     /// How long the next plan waits for the API server's answers to what the last one wrote.
     pub write_patience: Duration,
@@ -57,9 +58,10 @@ pub struct Settings {
     pub retry_base: Duration,
     /// The longest wait after an error.
     pub retry_max: Duration,
-    /// How long an offering that could not be had is avoided at first; it doubles each time.
+    /// How long an offering that could not be had is avoided at first, and a pod that a new node did not help gets no
+    /// other; it doubles each time.
     pub avoid_base: Duration,
-    /// The longest time for which an offering is avoided.
+    /// The longest time for which this is so.
     pub avoid_max: Duration,
 
     /// How long to look for a cheaper plan after the first answer. Where it is not given, the search takes as many steps

@@ -24,7 +24,7 @@ use windlass_core::model::{
     Volume, VolumeClaim,
 };
 
-use crate::avoidance::Avoidance;
+use crate::avoidance::{Avoidance, OfferingOf};
 
 pub use claims::ClaimMirror;
 pub use nodes::Registrant;
@@ -122,7 +122,9 @@ pub struct Index {
     pub attach_limits: Shelf<Text, AttachLimits>,
     definitions: BTreeMap<Text, PoolDefinition>,
     providers: BTreeMap<Text, ProviderEntry>,
-    avoidance: Avoidance,
+    avoided_offerings: Avoidance<OfferingOf>,
+    /// Pods that the nodes launched for them did not help.
+    held_pods: Avoidance<PodId>,
     shapes: Shared<PodShape>,
     labels: Shared<Labels>,
     texts: Shared<str>,
@@ -160,6 +162,7 @@ impl Index {
             storage_classes: self.storage_classes.model(),
             attach_limits: self.attach_limits.model(),
             last_pod_change: self.last_pod_change.clone(),
+            held: Arc::new(self.held_pods.all()),
             settings: settings.clone(),
         }
     }

@@ -6,6 +6,7 @@ use windlass_core::Text;
 use windlass_core::model::{DaemonSet, Labels, Pod, PodId, PodState};
 
 use super::{Changed, Index};
+use crate::Settings;
 
 impl Index {
     /// Takes in a pod that has not ended.
@@ -28,6 +29,9 @@ impl Index {
             self.pod_came_or_left(before.as_ref(), now);
             self.pod_came_or_left(after.as_ref(), now);
         }
+        if after.is_some() {
+            self.held_pods.forgive(&pod.id);
+        }
         Arc::make_mut(&mut self.pods).insert(pod.id.clone(), Arc::new(pod));
         Changed { plan: true, claims: self.claims_on(before.as_ref()), providers: false }
     }
@@ -35,6 +39,7 @@ impl Index {
     /// Takes in that a pod is gone or has ended.
     pub fn lost_pod(&mut self, id: &PodId, now: Timestamp) -> Changed {
         let Some(pod) = Arc::make_mut(&mut self.pods).remove(id) else { return Changed::nothing() };
+        self.held_pods.forgive(id);
         let node = pod.node().cloned();
         if !pod.shape.belongs_to_node() {
             self.pod_came_or_left(node.as_ref(), now);
@@ -57,6 +62,11 @@ impl Index {
     pub fn saw_daemon_set(&mut self, mut set: DaemonSet) -> Changed {
         set.shape = self.shapes.share(set.shape);
         self.daemon_sets.saw(set.id.clone(), Arc::new(set))
+    }
+
+    /// Notes that the node that was launched for a pod does not take it, so that the next is tried ever later.
+    pub fn hold_pod(&mut self, id: &PodId, settings: &Settings, now: Timestamp) {
+        self.held_pods.strike(id.clone(), settings, now);
     }
 
     /// The pod, if it is known and has not ended.

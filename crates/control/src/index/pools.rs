@@ -135,14 +135,14 @@ impl Index {
         settings: &Settings,
         now: Timestamp,
     ) -> Changed {
-        self.avoidance.strike(provider, key, settings, now);
+        self.avoided_offerings.strike((provider.clone(), key.clone()), settings, now);
         self.rebuild_pools();
         Changed::plan()
     }
 
     /// Notes that an offering was had.
     pub fn had(&mut self, provider: &Text, key: &OfferingKey) {
-        if self.avoidance.forgive(provider, key) {
+        if self.avoided_offerings.forgive(&(provider.clone(), key.clone())) {
             self.rebuild_pools();
         }
     }
@@ -171,9 +171,9 @@ impl Index {
             Catalogue::Known(types) => types,
         };
         let avoided = |kind: &InstanceType| {
-            kind.offerings
-                .iter()
-                .any(|offering| self.avoidance.until(provider, &kind.key(offering)).is_some())
+            kind.offerings.iter().any(|offering| {
+                self.avoided_offerings.until(&(provider.clone(), kind.key(offering))).is_some()
+            })
         };
         if !types.iter().any(avoided) {
             return Ok(types.clone());
@@ -182,7 +182,7 @@ impl Index {
         for kind in &mut types {
             let keys: Vec<_> = kind.offerings.iter().map(|offering| kind.key(offering)).collect();
             for (offering, key) in kind.offerings.iter_mut().zip(keys) {
-                offering.avoid_until = self.avoidance.until(provider, &key);
+                offering.avoid_until = self.avoided_offerings.until(&(provider.clone(), key));
             }
         }
         Ok(Arc::new(types))

@@ -268,6 +268,12 @@ fn initialize(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node) {
 }
 
 fn look_after_node(draft: &mut Draft<'_>, node: &Node, times: &Times) {
+    // A node that goes on and off is not reported each time.
+    let since = draft.since(conditions::READY).filter(|_| draft.is(conditions::READY) != node.is_ready());
+    if let Some(left) = since.and_then(|since| draft.left_of(times.status_interval, since)) {
+        draft.look_again_after(left);
+        return;
+    }
     match node.readiness {
         Readiness::Ready => {
             draft.condition(conditions::READY, Truth::True, "Ready", "the node takes pods");

@@ -338,12 +338,29 @@ fn a_healthy_node_needs_nothing() {
 fn a_node_that_stays_not_ready_is_marked_sick_and_recovers_if_it_comes_back() {
     let mut life = Life::initialized();
     let ill = Node { readiness: Readiness::NotReady { since: START }, ..node() };
-    assert_eq!(life.node(ill).again_after, Some(Duration::from_secs(600)));
+    life.now = START + 60.seconds();
+    assert_eq!(life.node(ill).again_after, Some(Duration::from_secs(540)));
     assert_eq!(life.condition("Ready"), ("False", "NodeNotReady"));
-    life.later(Duration::from_secs(600));
+    life.later(Duration::from_secs(540));
     assert_eq!(life.condition("Disrupted"), ("True", "Sick"));
     life.node(node());
     assert_eq!((life.condition("Disrupted").0, life.condition("Ready").0), ("False", "True"));
+}
+
+#[test]
+fn a_node_that_goes_on_and_off_is_not_reported_each_time() {
+    let mut life = Life::initialized();
+    life.now = START + 60.seconds();
+    let off = |life: &Life| Node { readiness: Readiness::NotReady { since: life.now }, ..node() };
+    life.node(off(&life));
+    assert_eq!(life.condition("Ready").0, "False");
+    life.now += 1.second();
+    let next = life.node(node());
+    assert_eq!((life.condition("Ready").0, next.again_after), ("False", Some(Duration::from_secs(2))));
+    life.later(Duration::from_secs(2));
+    assert_eq!(life.condition("Ready").0, "True");
+    life.node(off(&life));
+    assert_eq!(life.condition("Ready").0, "True");
 }
 
 #[test]

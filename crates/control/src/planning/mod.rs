@@ -3,6 +3,7 @@
 
 mod claim;
 mod executor;
+mod futile;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 use windlass_core::Text;
-use windlass_core::model::{PodId, PodState};
+use windlass_core::model::{PodId, PodState, Snapshot};
 use windlass_core::pack::Budget;
 use windlass_core::plan::Target;
 use windlass_core::plan::plan_within;
@@ -27,6 +28,7 @@ use crate::Settings;
 use crate::controller::Bus;
 use crate::events::{Note, about_ours, about_pod};
 use crate::lifecycle::{nominate, waits_for};
+use futile::futile;
 
 /// Plans, and has plans carried out.
 pub(crate) struct Planner {
@@ -102,10 +104,19 @@ impl Planner {
         };
         let started = Instant::now();
         let now = self.clock.now();
-        let (decision, report) = match self.settings.search_time {
-            Some(limit) => plan_within(&snapshot, now, &mut Stopwatch { limit, started: None }),
-            None => plan(&snapshot, now),
-        };
+        let (mut decision, mut report) = self.ask(&snapshot, now);
+        let futile = futile(&snapshot, &decision);
+        if !futile.is_empty() {
+            warn!(pods = futile.len(), "pods do not run on the empty nodes that were launched for them");
+            let snapshot = {
+                let mut index = self.bus.index.lock();
+                for pod in &futile {
+                    index.hold_pod(pod, &self.settings, now);
+                }
+                index.snapshot(&self.settings.plan)
+            };
+            (decision, report) = self.ask(&snapshot, now);
+        }
         let took = started.elapsed();
         let unplaced = report.unplaced.iter().map(|group| group.pods.len()).sum();
         self.bus.metrics.planned(unplaced, took);
@@ -124,6 +135,13 @@ impl Planner {
         }
         self.tell(&decision, &report);
         Some(decision)
+    }
+
+    fn ask(&self, snapshot: &Snapshot, now: Timestamp) -> (Plan, Report) {
+        match self.settings.search_time {
+            Some(limit) => plan_within(snapshot, now, &mut Stopwatch { limit, started: None }),
+            None => plan(snapshot, now),
+        }
     }
 
     /// Tells pods and pools what was decided and why.

@@ -34,6 +34,8 @@ pub struct Snapshot {
     pub attach_limits: Arc<BTreeMap<Text, AttachLimits>>,
     /// When a pod that keeps its node last came to or left each node, as far as it was seen.
     pub last_pod_change: Arc<BTreeMap<Text, Timestamp>>,
+    /// Pods for which machines were got that did not help them, and until when they get no further ones.
+    pub held: Arc<BTreeMap<PodId, Timestamp>>,
     /// How to plan.
     pub settings: Settings,
 }

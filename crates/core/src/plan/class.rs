@@ -2,6 +2,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::amounts::{Demand, Dimensions};
 use super::keys::Keys;
 use super::kin::Kin;
@@ -18,6 +20,8 @@ pub(super) enum Cause {
     Pending,
     /// They are on the sick node of this claim and will be made anew elsewhere.
     Sick(Text),
+    /// Machines that were got for them did not help. Until this time they get no further ones.
+    Held(Timestamp),
     /// Their priority is too low for machines to be got for them.
     Expendable,
     /// The scheduler is about to look at them, or they are on a node that is on its way out. Nodes that they may go
@@ -53,7 +57,7 @@ pub(super) struct Group {
 impl Class {
     /// Whether machines are got for the pods.
     pub(super) fn may_launch(&self) -> bool {
-        !matches!(self.cause, Cause::Passing | Cause::Expendable)
+        !matches!(self.cause, Cause::Held(_) | Cause::Passing | Cause::Expendable)
     }
 }
 
@@ -118,7 +122,10 @@ fn cause(view: &View<'_>, pod: &Pod, gives_up: impl Fn(&str) -> bool) -> Option<
     }
     let expendable = pod.shape.priority < view.snapshot.settings.min_priority;
     let cause = match &pod.state {
-        PodState::Unschedulable { .. } => Some(Cause::Pending),
+        PodState::Unschedulable { .. } => {
+            let held = view.snapshot.held.get(&pod.id).filter(|until| **until > view.now);
+            Some(held.map_or(Cause::Pending, |until| Cause::Held(*until)))
+        }
         PodState::Waiting => Some(Cause::Passing),
         PodState::Gated => None,
         PodState::Bound(_) if pod.shape.owner == PodOwner::Nobody => None,

@@ -35,14 +35,24 @@ pub(super) fn explain(
         explanation.unplaced.push(Unplaced { pods: vec![pod], everywhere, pools: Vec::new() });
     }
     for (class, _, left) in drafted.assignment.by_class(&scene.classes) {
-        if left == 0 || !matches!(class.cause, Cause::Pending | Cause::Expendable) {
+        if left == 0 {
             continue;
         }
         let placed = class.pods.len().saturating_sub(left);
         let pods = class.pods.iter().skip(placed).cloned().collect();
-        if class.cause == Cause::Expendable {
-            let (priority, least) = (class.shape.priority, scene.view.snapshot.settings.min_priority);
-            let everywhere = Some(Exclusion::Priority { priority, least });
+        let everywhere = match class.cause {
+            Cause::Pending => None,
+            Cause::Held(until) => {
+                explanation.retry_at = explanation.retry_at.into_iter().chain([until]).min();
+                Some(Exclusion::Held { until })
+            }
+            Cause::Expendable => {
+                let (priority, least) = (class.shape.priority, scene.view.snapshot.settings.min_priority);
+                Some(Exclusion::Priority { priority, least })
+            }
+            Cause::Sick(_) | Cause::Passing => continue,
+        };
+        if everywhere.is_some() {
             explanation.unplaced.push(Unplaced { pods, everywhere, pools: Vec::new() });
             continue;
         }

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::PodId;
@@ -108,6 +109,11 @@ pub enum Exclusion {
         /// Why.
         why: String,
     },
+    /// A machine was got for the pods and did not help them.
+    Held {
+        /// When the next one is tried.
+        until: Timestamp,
+    },
     /// The pods' priority is too low for machines to be got for them.
     Priority {
         /// Their priority.
@@ -142,6 +148,11 @@ impl fmt::Display for Exclusion {
             }
             Self::Topology { demand } => f.write_str(demand),
             Self::Volume { why } => f.write_str(why),
+            Self::Held { until } => write!(
+                f,
+                "the node that was launched for this pod does not take it; the next is tried at {until:.0}. Does \
+                 something taint new nodes, or have they less room than their pool's provider says?"
+            ),
             Self::Priority { priority, least } => {
                 write!(f, "priority {priority} is below {least}, the lowest for which machines are got")
             }

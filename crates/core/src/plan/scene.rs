@@ -68,7 +68,7 @@ pub(super) struct Setting<'s, 'a> {
 /// What tells pods apart that are counted differently: shapes and labels are shared, so their addresses do.
 type Kind<'a> = (*const PodShape, *const Labels, &'a str, bool);
 
-impl<'a> Setting<'_, 'a> {
+impl Setting<'_, '_> {
     /// What a node has to be used.
     pub(super) fn supply_of(&self, node: &Node) -> Amounts {
         self.dimensions.supply(&node.allocatable, self.attachable.on(self.view, node))

@@ -1,6 +1,9 @@
 //! Whose turn it is when there is not enough for all.
 
-use windlass_core::model::{PodState, Pool};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use windlass_core::model::{PodId, PodState, Pool};
 
 use crate::cluster::{Cluster, NOW};
 use crate::shapes::{at, machine, pool};
@@ -49,6 +52,25 @@ fn pods_below_the_cut_off_get_no_machine() {
     let outcome = cluster.outcome();
     assert_eq!((outcome.placed("web"), outcome.pending("spare")), (1, 1));
     assert_eq!(outcome.why(), "priority -10 is below -5, the lowest for which machines are got");
+}
+
+#[test]
+fn pods_that_a_new_node_did_not_help_get_the_next_one_when_it_is_time() {
+    let mut cluster = three_zones().run(app("stuck")).run(app("web"));
+    let (stuck, until) = (PodId::new("default", "stuck-1"), at(NOW + 60));
+    cluster.0.held = Arc::new(BTreeMap::from([(stuck, until)]));
+    let outcome = cluster.outcome();
+    assert_eq!((outcome.placed("web"), outcome.pending("stuck")), (1, 1));
+    let mut alone = three_zones().run(app("stuck"));
+    alone.0.held = cluster.0.held.clone();
+    let (plan, report) = alone.plan();
+    assert_eq!((plan.launches.len(), plan.wake_at), (0, Some(until)));
+    let why = report.unplaced.first().unwrap().summary();
+    assert!(
+        why.starts_with("the node that was launched for this pod does not take it; the next is tried at")
+    );
+    let (plan, _) = windlass_core::plan(&alone.0, until);
+    assert_eq!(plan.launches.len(), 1);
 }
 
 #[test]
