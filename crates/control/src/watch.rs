@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 use windlass_core::model::PodId;
-use windlass_providers::Clock;
+use windlass_providers::{Clock, WatchRetries};
 
 use crate::controller::Bus;
 use crate::index::{Changed, Index, Kind};
@@ -43,7 +43,7 @@ pub(crate) async fn watch<K: Watched>(
     clock: Arc<dyn Clock>,
 ) {
     let api: Api<DeserializeGuard<K>> = Api::all(client);
-    let events = watcher(api, config).default_backoff();
+    let events = watcher(api, config).backoff(WatchRetries::default());
     pin_mut!(events);
     let mut listing: BTreeSet<String> = BTreeSet::new();
     while let Some(event) = events.next().await {

@@ -11,6 +11,7 @@ mod factory;
 mod guard;
 mod machine;
 mod provider;
+mod watch_retries;
 
 pub mod simulated;
 
@@ -20,3 +21,4 @@ pub use factory::{Factory, stated_offers};
 pub use guard::{GuardSettings, Guarded};
 pub use machine::{LaunchRequest, Machine, MachineState, MachineTag, Termination};
 pub use provider::{Provider, ProviderFactory};
+pub use watch_retries::WatchRetries;

@@ -23,7 +23,7 @@ use super::nodes::{Nodes, Registration, Silence};
 use super::pace::Pace;
 use super::record::Stored;
 use super::records::Records;
-use crate::{Clock, ProviderError};
+use crate::{Clock, ProviderError, WatchRetries};
 
 /// How many things are done at the same time.
 const HANDS: usize = 32;
@@ -74,8 +74,8 @@ impl Cloud<'_> {
     pub async fn run(&self) {
         let machines = watcher(self.records.api.clone(), Config::default().labels(&self.records.selector()));
         let nodes = watcher(self.nodes.api.clone(), Config::default().labels(&self.nodes.selector()));
-        let machines = machines.default_backoff().map(|event| Seen::Machine(Box::new(event)));
-        let nodes = nodes.default_backoff().map(|event| Seen::Node(Box::new(event)));
+        let machines = machines.backoff(WatchRetries::default()).map(|event| Seen::Machine(Box::new(event)));
+        let nodes = nodes.backoff(WatchRetries::default()).map(|event| Seen::Node(Box::new(event)));
         let mut events = pin!(stream::select(machines, nodes));
         let mut view = View { machines: Mirror::new(), nodes: Mirror::new() };
         let mut pace = Pace::default();

@@ -6,25 +6,28 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::PartialObjectMeta;
-use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt as _};
+use tokio::time::sleep;
 use windlass_api::{NodeClaim, NodePool, NodeProvider};
 
 use super::super::event::Kind;
 use super::super::facts::RECORD;
 use super::court::Court;
-use super::{lock, now};
+use super::{INTERVAL, lock, now};
 
 /// Hands everything that a watch says to the court, for ever.
 pub(super) async fn follow(client: Client, kind: Kind, court: Arc<Mutex<Court>>) {
     let config = watcher::Config { label_selector: selector(kind), ..watcher::Config::default() };
-    let stream = watcher(api(client, kind), config).default_backoff();
+    let stream = watcher(api(client, kind), config);
     pin_mut!(stream);
     while let Some(event) = stream.next().await {
-        let mut court = lock(&court);
         match event {
-            Ok(event) => court.watched(kind, event, now()),
-            Err(error) => court.known(kind).problem = Some(error.to_string()),
+            Ok(event) => lock(&court).watched(kind, event, now()),
+            Err(error) => {
+                lock(&court).known(kind).problem = Some(error.to_string());
+                sleep(INTERVAL).await;
+            }
         }
     }
 }

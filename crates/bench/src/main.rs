@@ -1,0 +1,77 @@
+//! Prints tables of how quick and how good plans are, in Markdown.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Parser;
+use windlass_bench::measure::{Figures, measure};
+use windlass_bench::scenario::{self, Scenario, UNTAINTED};
+use windlass_bench::{memory, scenario::packing};
+
+/// Measure planning, and print what was measured in Markdown.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// A folder with `aws_instance_types.json`, `karpenter_kwok_linux_amd64.csv` and `openb_pod_list_default.csv`.
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// Only the memory that the index of a large cluster takes.
+    #[arg(long)]
+    memory: bool,
+    /// Only tables whose title contains this.
+    #[arg(long)]
+    only: Option<String>,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if arguments.memory {
+        let (pods, nodes, resident, peak) = memory::of_large_cluster()?;
+        let mb = |bytes: u64| bytes.div_ceil(1_000_000);
+        println!("| what | figure |\n|---|---|");
+        println!("| pods, nodes in the index and a snapshot | {pods}, {nodes} |");
+        println!("| resident memory (now, peak) | {} MB, {} MB |", mb(resident), mb(peak));
+        return Ok(());
+    }
+    let wanted = |title: &str| arguments.only.as_ref().is_none_or(|only| title.contains(only.as_str()));
+    let table = |title: &str, scenarios: &mut dyn Iterator<Item = Scenario>| {
+        if wanted(title) {
+            print(title, scenarios);
+        }
+    };
+    table("Karpenter's scheduling benchmark: 400 types, five kinds of pods", &mut scenario::karpenter());
+    table("Few classes: thirty sizes, 400 types", &mut scenario::few_classes());
+    table("5,000 nodes with 100,000 pods, 400 types", &mut scenario::large().into_iter());
+    table("Many classes, all with topology constraints, 400 types", &mut scenario::many_classes());
+    if let Some(data) = &arguments.data {
+        table("Workloads on priced catalogues", &mut packing(data)?.into_iter());
+    }
+    Ok(())
+}
+
+fn print(title: &str, scenarios: &mut dyn Iterator<Item = Scenario>) {
+    println!("### {title}\n");
+    println!("| what | pods | nodes | first answer | of the bound | with search | of the bound |");
+    println!("|---|---|---|---|---|---|---|");
+    let (mut logs, mut worst, mut cases) = (0.0_f64, 1.0_f64, 0_u32);
+    for Scenario { name, snapshot } in scenarios {
+        let Figures { pods, unplaced, launches, gap, first_gap, first, whole } = measure(&snapshot);
+        let millis = |time: std::time::Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
+        let left = if unplaced > 0 { format!(" ({unplaced} left over)") } else { String::new() };
+        println!(
+            "| {name} | {pods}{left} | {launches} | {} | {first_gap:.4} | {} | {gap:.4} |",
+            millis(first),
+            millis(whole)
+        );
+        eprintln!("{title}: {name}");
+        logs += gap.ln();
+        cases += 1;
+        if !name.starts_with(UNTAINTED) {
+            worst = worst.max(gap);
+        }
+    }
+    println!(
+        "\nGeometric mean {:.4}, largest {worst:.4} of the bound.\n",
+        (logs / f64::from(cases.max(1))).exp()
+    );
+}
