@@ -6,6 +6,9 @@ use super::draft::Draft;
 use super::optimise::holds;
 use super::scene::Scene;
 
+/// How many ways are looked at, cheapest first, of which some may be sold out or too large for a limit.
+const ENOUGH: usize = 64;
+
 /// Adds to each draft further ways to get its machine, so that an offering that is sold out does not hold the pods up.
 /// Each way holds the draft's pods. They take only what all the first choices together leave of the limits.
 pub(super) fn add<'p, 'a>(scene: &'p Scene<'_, 'a>, drafts: &mut [Draft<'p, 'a>], mut budget: Budget<'a>) {
@@ -15,8 +18,10 @@ pub(super) fn add<'p, 'a>(scene: &'p Scene<'_, 'a>, drafts: &mut [Draft<'p, 'a>]
     for draft in drafts {
         let first = draft.first;
         let ways = known.entry((first.order(), draft.load.clone())).or_insert_with_key(|(_, load)| {
-            let ways = of(scene, first, load).filter(|other| scene.is_same_place(first, other));
-            ways.filter(|other| other.cost() >= first.cost() && within_ratio(scene, first, other)).collect()
+            let near = |other: &Candidate<'_>| {
+                other.spot == first.spot && other.cost() >= first.cost() && within_ratio(scene, first, other)
+            };
+            of(scene, first, load, near).take(ENOUGH).collect()
         });
         let mut counted = draft.counted();
         let more = most.saturating_sub(draft.others.len());
@@ -28,13 +33,15 @@ pub(super) fn add<'p, 'a>(scene: &'p Scene<'_, 'a>, drafts: &mut [Draft<'p, 'a>]
     }
 }
 
-/// Other ways to get a machine that holds a load.
+/// Other ways to get a machine that holds a load, of those that are wanted.
 pub(super) fn of<'p, 'a>(
     scene: &'p Scene<'_, 'a>,
     first: &'p Candidate<'a>,
     load: &[(usize, usize)],
+    wanted: impl Fn(&Candidate<'a>) -> bool,
 ) -> impl Iterator<Item = &'p Candidate<'a>> {
-    scene.candidates.iter().filter(move |other| other.is_way_beside(first) && holds(scene, other, load))
+    let ways = scene.candidates.iter().filter(move |other| wanted(other) && other.is_way_beside(first));
+    ways.filter(move |other| holds(scene, other, load))
 }
 
 fn within_ratio(scene: &Scene<'_, '_>, first: &Candidate<'_>, other: &Candidate<'_>) -> bool {

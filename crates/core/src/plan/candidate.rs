@@ -37,6 +37,9 @@ pub(super) struct Candidate<'a> {
     pub(super) domains: Domains,
     /// In which tallies its nodes count.
     pub(super) sees: Box<[bool]>,
+    /// The number of its kind of place: machines of the same kind are the same place to all pods that demand something
+    /// of those around them.
+    pub(super) spot: usize,
 }
 
 /// The pools in the order in which they are tried.
@@ -81,6 +84,7 @@ pub(super) fn candidates<'a>(pools: &[&'a Pool], setting: &mut Setting<'_, '_>) 
                     sees: kin.sees(&labels, &taints),
                     labels,
                     allocatable: allocatable.clone(),
+                    spot: 0,
                 });
             }
         }

@@ -1,5 +1,6 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::amounts::Demand;
 use super::budget::Budget;
 use super::class::Class;
 use super::flexibility;
@@ -47,24 +48,33 @@ impl Concessions {
 }
 
 /// For each class that has pods left the machines that it may be given, of those that can be had.
-pub(super) fn choices(
-    scene: &Scene<'_, '_>,
+pub(super) fn choices<'s>(
+    scene: &'s Scene<'_, '_>,
     left: &[usize],
     tallies: &[Tally],
     budget: &Budget<'_>,
     concessions: &Concessions,
 ) -> Vec<OfferSet> {
     let open: Vec<bool> = scene.candidates.iter().map(|each| budget.room(each, 1) > 0).collect();
-    let of_class = |(class, left): (&Class, &usize)| {
+    // Many classes ask for the same and differ only in what they have to do with others.
+    let mut suitable: BTreeMap<(usize, &Demand), Vec<usize>> = BTreeMap::new();
+    let of_class = |(class, left): (&'s Class, &usize)| {
         if *left == 0 {
             return OfferSet::default();
         }
-        let usable = scene.candidates.iter().zip(&open).enumerate().filter(|(_, (candidate, open))| {
-            **open
-                && candidate.suits(class)
-                && !concessions.barred.contains(&(class.number, candidate.pool_number))
+        let suitable = suitable.entry((class.constraint, &class.request)).or_insert_with(|| {
+            let all = scene.candidates.iter().zip(&open).enumerate();
+            let suitable = all.filter(|(_, (candidate, open))| **open && candidate.suits(class));
+            suitable.map(|(number, _)| number).collect()
         });
-        let usable = usable.map(|(number, _)| number).collect();
+        let barred = |number: &usize| {
+            let pool = scene.candidates.get(*number).map(|candidate| candidate.pool_number);
+            pool.is_some_and(|pool| concessions.barred.contains(&(class.number, pool)))
+        };
+        let mut usable = suitable.clone();
+        if !concessions.barred.is_empty() {
+            usable.retain(|number| !barred(number));
+        }
         let usable = flexibility::of_flexible_pools(scene, class, usable);
         let given_up = concessions.wishes.get(class.number).copied().unwrap_or(0);
         match scene.wishes.get(class.number) {

@@ -67,9 +67,9 @@ impl<'p, 'a> Draft<'p, 'a> {
             let ways = |load: &[(usize, usize)]| {
                 let mut classes = load.iter().filter_map(|(class, _)| scene.classes.get(*class));
                 let tied = classes.any(|class| scene.is_tied(class));
-                let had = alternatives::of(scene, first, load).filter(|way| {
+                let had = alternatives::of(scene, first, load, |way| {
                     let indifferent = || !tied && scene.is_indifferent(tallies, first, way);
-                    budget.had(way) && (scene.is_same_place(first, way) || indifferent())
+                    budget.had(way) && (first.spot == way.spot || indifferent())
                 });
                 flexibility::needed(first, had.collect::<Vec<_>>().into_iter())
             };

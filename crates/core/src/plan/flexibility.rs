@@ -26,8 +26,8 @@ pub(super) fn shortfall<'a>(pool: &'a Pool, machines: &[&Candidate<'_>]) -> Opti
 pub(super) fn of_flexible_pools(scene: &Scene<'_, '_>, class: &Class, mut among: Vec<usize>) -> Vec<usize> {
     let tied = scene.is_tied(class);
     for (number, pool) in scene.pools.iter().enumerate().filter(|(_, pool)| !pool.min_values.is_empty()) {
-        let place = |each: &Candidate<'_>| tied.then(|| scene.locate(each));
-        let mut groups: BTreeMap<Option<Vec<Option<u32>>>, Vec<&Candidate<'_>>> = BTreeMap::new();
+        let place = |each: &Candidate<'_>| tied.then_some(each.spot);
+        let mut groups: BTreeMap<Option<usize>, Vec<&Candidate<'_>>> = BTreeMap::new();
         for candidate in among.iter().filter_map(|each| scene.candidates.get(*each)) {
             if candidate.pool_number == number {
                 groups.entry(place(candidate)).or_default().push(candidate);

@@ -158,7 +158,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             moving,
             counted,
         };
-        let candidates = candidates(pools, &mut setting);
+        let mut candidates = candidates(pools, &mut setting);
         let mut places = existing(&mut setting, &mut tallies);
         let Setting { dimensions, keys, .. } = setting;
         let worth = Worth::of(&candidates, &dimensions);
@@ -167,6 +167,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         let settings = &view.snapshot.settings;
         let wishes = classes.iter().map(|class| Wishes::of(class, &candidates, settings)).collect();
         let demanded = demanded(&classes);
+        number_spots(&mut candidates, &demanded, &tallies);
         Self {
             view,
             pools,
@@ -192,19 +193,6 @@ impl<'s, 'a> Scene<'s, 'a> {
     pub(super) fn is_tied(&self, class: &Class) -> bool {
         let counted = &class.relations.counted_in;
         !class.relations.is_free() || counted.iter().any(|tally| self.demanded.contains_key(tally))
-    }
-
-    /// Where a machine is, as far as any pod demands something of those around it.
-    pub(super) fn locate(&self, machine: &Candidate<'_>) -> Vec<Option<u32>> {
-        let tallies = self.demanded.keys().filter_map(|number| self.tallies.get(*number));
-        tallies.map(|tally| machine.domains.get(tally.key)).collect()
-    }
-
-    /// Whether two machines are the same place to all pods that demand something of those around them.
-    pub(super) fn is_same_place(&self, one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
-        one.domains == other.domains && one.sees == other.sees
-            || self.locate(one) == self.locate(other)
-                && self.demanded.keys().all(|tally| one.sees.get(*tally) == other.sees.get(*tally))
     }
 
     /// Whether it makes no difference to pods that are spread which of two machines a node becomes: a domain more may
@@ -252,6 +240,19 @@ impl<'s, 'a> Scene<'s, 'a> {
         let trusted = self.places.iter().filter_map(|place| Some((&place.target, place.back_by?)));
         let trusted: BTreeMap<&Target, Timestamp> = trusted.collect();
         assignment.spots.iter().flatten().filter_map(|spot| trusted.get(&spot.target).copied()).min()
+    }
+}
+
+/// Numbers the kinds of places that machines are, as far as any pod demands something of those around it.
+fn number_spots(candidates: &mut [Candidate<'_>], demanded: &BTreeMap<usize, u32>, tallies: &[Tally]) {
+    let mut known = BTreeMap::new();
+    for candidate in candidates {
+        let spot = demanded.keys().filter_map(|number| {
+            let domain = candidate.domains.get(tallies.get(*number)?.key);
+            Some((domain, candidate.sees.get(*number).copied()))
+        });
+        let next = known.len();
+        candidate.spot = *known.entry(spot.collect::<Vec<_>>()).or_insert(next);
     }
 }
 

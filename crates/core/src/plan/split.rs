@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::amounts::Demand;
 use super::assignment::{Assignment, Room};
-use super::candidate::Candidate;
 use super::class::Class;
 use super::keys::Domains;
 use super::kin::count;
@@ -19,6 +19,7 @@ pub(super) struct Parcel {
 }
 
 /// Nodes that are or could be in the same domains as far as a class cares.
+#[derive(Clone)]
 struct Region<'r> {
     domains: &'r Domains,
     sees: &'r [bool],
@@ -43,7 +44,14 @@ pub(super) fn split(
     assignment: &Assignment,
 ) -> Vec<Parcel> {
     let mut left = left.to_vec();
-    let mut map = Map { scene, choices, rooms: &assignment.rooms, tallies: assignment.tallies.clone() };
+    let mut map = Map {
+        scene,
+        choices,
+        rooms: &assignment.rooms,
+        tallies: assignment.tallies.clone(),
+        followers: followers(scene),
+        grounds: BTreeMap::new(),
+    };
     let mut parcels = Vec::new();
     loop {
         let before = left.clone();
@@ -76,6 +84,47 @@ struct Map<'m, 's, 'a> {
     choices: &'m [OfferSet],
     rooms: &'m [Room],
     tallies: Vec<Tally>,
+    /// For each tally the classes that have to be with those that are counted.
+    followers: BTreeMap<usize, Vec<&'m Class>>,
+    /// What has been found out about where machines are.
+    grounds: BTreeMap<Ground<'m>, Vec<Region<'m>>>,
+}
+
+/// Classes that ask for the same, may use the same machines and care for the same labels see the same regions.
+type Ground<'m> = (&'m Demand, &'m OfferSet, Vec<usize>, usize);
+
+fn followers<'m>(scene: &'m Scene<'_, '_>) -> BTreeMap<usize, Vec<&'m Class>> {
+    let mut followers: BTreeMap<usize, Vec<&'m Class>> = BTreeMap::new();
+    for class in &scene.classes {
+        for rule in &class.relations.rules {
+            if let Rule::With { tally, .. } = rule {
+                followers.entry(*tally).or_default().push(class);
+            }
+        }
+    }
+    followers
+}
+
+/// The region in which a node is, which is made if need be.
+fn region_of<'r, 'm>(
+    regions: &'r mut Vec<Region<'m>>,
+    keys: &[usize],
+    domains: &'m Domains,
+    sees: &'m [bool],
+) -> Option<&'r mut Region<'m>> {
+    let here = |region: &Region<'_>| keys.iter().all(|key| region.domains.get(*key) == domains.get(*key));
+    let number = regions.iter().position(here).unwrap_or_else(|| {
+        regions.push(Region {
+            domains,
+            sees,
+            offers: OfferSet::default(),
+            cost: f64::MAX,
+            spare: 0,
+            lost: 0,
+        });
+        regions.len() - 1
+    });
+    regions.get_mut(number)
 }
 
 impl<'m> Map<'m, '_, '_> {
@@ -88,7 +137,7 @@ impl<'m> Map<'m, '_, '_> {
     fn wide_keys(&self, class: &Class, left: &[usize]) -> Vec<usize> {
         let own = class.relations.rules.iter().chain(class.relations.wishes.iter().map(|wish| &wish.rule));
         let own = own.filter_map(|rule| Some(self.tallies.get(rule.tally())?.key));
-        let followed = self.followers(class, left).map(|(_, key)| key);
+        let followed = self.followers(class, left).into_iter().map(|(_, key)| key);
         let mut wide: Vec<usize> = own.chain(followed).filter(|key| self.is_wide(*key)).collect();
         wide.sort_unstable();
         wide.dedup();
@@ -96,29 +145,27 @@ impl<'m> Map<'m, '_, '_> {
     }
 
     /// The classes with pods left that have to go where pods of a class are, and by which label.
-    fn followers(&self, class: &Class, left: &[usize]) -> impl Iterator<Item = (&'m Class, usize)> {
-        let of_other = |other: &'m Class| {
-            let waits = other.number != class.number && left.get(other.number).is_some_and(|left| *left > 0);
-            let with = other.relations.rules.iter().find_map(|rule| match rule {
-                Rule::With { tally, .. } if class.relations.counted_in.contains(tally) => {
-                    self.tallies.get(*tally).map(|tally| tally.key)
+    fn followers(&self, class: &Class, left: &[usize]) -> Vec<(&'m Class, usize)> {
+        let mut found: BTreeMap<usize, (&'m Class, usize)> = BTreeMap::new();
+        for number in &class.relations.counted_in {
+            let Some(key) = self.tallies.get(*number).map(|tally| tally.key) else { continue };
+            for other in self.followers.get(number).into_iter().flatten().filter(|_| self.is_wide(key)) {
+                if other.number != class.number && left.get(other.number).is_some_and(|left| *left > 0) {
+                    found.entry(other.number).or_insert((other, key));
                 }
-                _ => None,
-            });
-            with.filter(|key| waits && self.is_wide(*key)).map(|key| (other, key))
-        };
-        let counted = !class.relations.counted_in.is_empty();
-        self.scene
-            .classes
-            .iter()
-            .filter(move |_| counted)
-            .filter_map(of_other)
-            .collect::<Vec<_>>()
-            .into_iter()
+            }
+        }
+        found.into_values().collect()
     }
 
     /// Gives the pods of a class their regions; those that may go nowhere are left.
-    fn share(&mut self, class: &Class, pods: usize, keys: &[usize], left: &[usize]) -> (Vec<Parcel>, usize) {
+    fn share(
+        &mut self,
+        class: &'m Class,
+        pods: usize,
+        keys: &[usize],
+        left: &[usize],
+    ) -> (Vec<Parcel>, usize) {
         let mut regions = self.regions(class, pods, keys, left);
         // Wherever a machine may be got there may be a node: the fewest pods that any place has may be there.
         let stops: Vec<usize> = class.relations.rules.iter().map(Rule::tally).collect();
@@ -143,30 +190,30 @@ impl<'m> Map<'m, '_, '_> {
         }
     }
 
-    /// The regions in the order of their first machines.
-    fn regions(&self, class: &Class, pods: usize, keys: &[usize], left: &[usize]) -> Vec<Region<'m>> {
-        let mut numbers: BTreeMap<Vec<Option<u32>>, usize> = BTreeMap::new();
-        let mut regions: Vec<Region<'m>> = Vec::new();
-        let offers = self.choices.get(class.number).into_iter().flat_map(OfferSet::iter);
-        let mut region_of = |domains: &'m Domains, sees: &'m [bool], regions: &mut Vec<Region<'m>>| {
-            let here = keys.iter().map(|key| domains.get(*key)).collect();
-            *numbers.entry(here).or_insert_with(|| {
-                let (offers, cost, spare, lost) = (OfferSet::default(), f64::MAX, 0, 0);
-                regions.push(Region { domains, sees, offers, cost, spare, lost });
-                regions.len() - 1
-            })
-        };
-        for number in offers {
-            let Some(offer) = self.scene.candidates.get(number) else { continue };
-            let Candidate { domains, sees, .. } = offer;
-            let region = region_of(domains, sees, &mut regions);
-            let holds = offer.free.times(&class.request, pods).max(1);
-            let cost = float(offer.cost()) / float(i64::try_from(holds).unwrap_or(i64::MAX));
-            if let Some(region) = regions.get_mut(region) {
-                region.offers.insert(number);
-                region.cost = region.cost.min(cost);
+    /// The regions of the machines that a class may use, in the order of their first ones.
+    fn grounds(&mut self, class: &'m Class, pods: usize, keys: &[usize]) -> Vec<Region<'m>> {
+        let Some(offers) = self.choices.get(class.number) else { return Vec::new() };
+        let scene = self.scene;
+        let ground = (&class.request, offers, keys.to_vec(), pods);
+        let regions = self.grounds.entry(ground).or_insert_with(|| {
+            let mut regions: Vec<Region<'m>> = Vec::new();
+            for number in offers.iter() {
+                let Some(offer) = scene.candidates.get(number) else { continue };
+                let holds = offer.free.times(&class.request, pods).max(1);
+                let cost = float(offer.cost()) / float(i64::try_from(holds).unwrap_or(i64::MAX));
+                if let Some(region) = region_of(&mut regions, keys, &offer.domains, &offer.sees) {
+                    region.offers.insert(number);
+                    region.cost = region.cost.min(cost);
+                }
             }
-        }
+            regions
+        });
+        regions.clone()
+    }
+
+    /// All regions that a class may use.
+    fn regions(&mut self, class: &'m Class, pods: usize, keys: &[usize], left: &[usize]) -> Vec<Region<'m>> {
+        let mut regions = self.grounds(class, pods, keys);
         let survey = class.relations.survey(&self.tallies);
         for room in self.rooms.iter().filter(|room| room.admission.allows(class.constraint)) {
             let of_host = |key: usize| !self.is_wide(key);
@@ -180,8 +227,7 @@ impl<'m> Map<'m, '_, '_> {
             if spare == 0 {
                 continue;
             }
-            let region = region_of(&room.domains, &room.sees, &mut regions);
-            if let Some(region) = regions.get_mut(region) {
+            if let Some(region) = region_of(&mut regions, keys, &room.domains, &room.sees) {
                 region.spare = region.spare.saturating_add(spare);
             }
         }

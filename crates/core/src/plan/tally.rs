@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::keys::{Domains, OWN};
 
 /// Pods that are counted together, by domain: those that a rule of some class looks at.
@@ -7,11 +9,21 @@ pub(super) struct Tally {
     pub(super) key: usize,
     /// Whether each node is a domain of its own, so that every new node is one more.
     of_hosts: bool,
-    /// How many of the pods each domain has.
-    counts: Vec<u32>,
-    /// How many nodes that count each domain has.
-    nodes: Vec<u32>,
+    domains: Vec<Domain>,
+    /// How many of the domains with nodes have each number of pods.
+    levels: BTreeMap<u32, u32>,
+    /// How many domains have nodes.
+    with_nodes: usize,
     total: u32,
+}
+
+/// What is counted of a domain.
+#[derive(Clone, Copy, Debug, Default)]
+struct Domain {
+    /// How many of the pods it has.
+    pods: u32,
+    /// How many nodes that count it has.
+    nodes: u32,
 }
 
 impl Tally {
@@ -27,44 +39,33 @@ impl Tally {
 
     /// Notes that there is a node there.
     pub(super) fn add_node(&mut self, domains: &Domains) {
-        if let Some(count) = entry(&mut self.nodes, domains.get(self.key)) {
-            *count += 1;
-        }
+        self.change(domains, |domain| domain.nodes += 1);
     }
 
     /// Notes that a node is not there after all.
     pub(super) fn take_node(&mut self, domains: &Domains) {
-        if let Some(count) = entry(&mut self.nodes, domains.get(self.key)) {
-            *count = count.saturating_sub(1);
-        }
+        self.change(domains, |domain| domain.nodes = domain.nodes.saturating_sub(1));
     }
 
     /// Whether there is a node that counts in the same domain.
     pub(super) fn has_node(&self, domains: &Domains) -> bool {
         domains
             .get(self.key)
-            .is_none_or(|domain| self.nodes.get(domain as usize).is_some_and(|nodes| *nodes > 0))
+            .is_none_or(|number| self.domains.get(number as usize).is_some_and(|domain| domain.nodes > 0))
     }
 
     /// Notes that so many of the pods are there.
     pub(super) fn add_pods(&mut self, domains: &Domains, pods: u32) {
-        if let Some(count) = entry(&mut self.counts, domains.get(self.key)) {
-            *count = count.saturating_add(pods);
-            self.total = self.total.saturating_add(pods);
-        }
+        self.change(domains, |domain| domain.pods = domain.pods.saturating_add(pods));
     }
 
     /// Notes that so many of the pods are not there after all.
     pub(super) fn take_pods(&mut self, domains: &Domains, pods: u32) {
-        if let Some(count) = entry(&mut self.counts, domains.get(self.key)) {
-            let gone = pods.min(*count);
-            *count -= gone;
-            self.total -= gone;
-        }
+        self.change(domains, |domain| domain.pods = domain.pods.saturating_sub(pods));
     }
 
     pub(super) fn count(&self, domain: u32) -> u32 {
-        self.counts.get(domain as usize).copied().unwrap_or(0)
+        self.domains.get(domain as usize).map_or(0, |domain| domain.pods)
     }
 
     pub(super) fn total(&self) -> u32 {
@@ -73,20 +74,36 @@ impl Tally {
 
     /// The fewest pods that any domain with a node has, which is none where there are too few domains.
     pub(super) fn least(&self, min_domains: u32) -> u32 {
-        let with_nodes = || self.nodes.iter().enumerate().filter(|(_, nodes)| **nodes > 0);
-        if min_domains > 1 && with_nodes().count() < min_domains as usize {
+        if min_domains > 1 && self.with_nodes < min_domains as usize {
             return 0;
         }
-        with_nodes().map(|(domain, _)| self.counts.get(domain).copied().unwrap_or(0)).min().unwrap_or(0)
+        self.levels.first_key_value().map_or(0, |(pods, _)| *pods)
     }
-}
 
-/// The number for a domain, which is made if need be.
-fn entry(numbers: &mut Vec<u32>, domain: Option<u32>) -> Option<&mut u32> {
-    // A node that is not there yet is alone in its domain, and there are any number of such domains.
-    let domain = domain.filter(|domain| *domain != OWN)? as usize;
-    if numbers.len() <= domain {
-        numbers.resize(domain + 1, 0);
+    fn change(&mut self, domains: &Domains, how: impl FnOnce(&mut Domain)) {
+        // A node that is not there yet is alone in its domain, and there are any number of such domains.
+        let Some(number) = domains.get(self.key).filter(|domain| *domain != OWN) else { return };
+        let number = number as usize;
+        if self.domains.len() <= number {
+            self.domains.resize(number + 1, Domain::default());
+        }
+        let Some(domain) = self.domains.get_mut(number) else { return };
+        let before = *domain;
+        how(domain);
+        let after = *domain;
+        self.total = self.total.saturating_sub(before.pods).saturating_add(after.pods);
+        if before.nodes > 0 {
+            self.with_nodes -= 1;
+            if let Some(domains) = self.levels.get_mut(&before.pods) {
+                *domains -= 1;
+                if *domains == 0 {
+                    self.levels.remove(&before.pods);
+                }
+            }
+        }
+        if after.nodes > 0 {
+            self.with_nodes += 1;
+            *self.levels.entry(after.pods).or_default() += 1;
+        }
     }
-    numbers.get_mut(domain)
 }
