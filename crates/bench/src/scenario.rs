@@ -27,7 +27,7 @@ fn pending(name: impl Into<String>, demands: Vec<Demand>, types: &[InstanceType]
 
 /// Karpenter's scheduling benchmark.
 pub fn karpenter() -> impl Iterator<Item = Scenario> {
-    [1, 50, 100, 500, 1_000, 2_000, 5_000, 10_000].into_iter().map(|count| pending(format!("{count} pods"), karpenter_mix(count), &fake()))
+    [1, 50, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000].into_iter().map(|count| pending(format!("{count} pods"), karpenter_mix(count), &fake()))
 }
 
 /// Many pods of the thirty sizes of Karpenter's benchmark, without constraints.

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::exact::Search;
 use super::model::{Fill, Model};
 use super::number::{float, whole};
@@ -31,6 +33,49 @@ impl<'m> Filler<'m> {
         self.round(machine)
     }
 
+    /// The same where items come in kinds, which are taken apart only when it is known what goes on the node.
+    pub(super) fn fill_with_kinds(
+        &mut self,
+        machine: usize,
+        kinds: &[Vec<usize>],
+        values: &[f64],
+        left: &[u64],
+    ) -> Filling {
+        self.relaxed.choose_kinds(machine, kinds, values, left);
+        self.relaxed.solve();
+        self.sort_by_price();
+        let relaxed = &self.relaxed;
+        let by_first: BTreeMap<usize, &[usize]> =
+            kinds.iter().filter_map(|kind| Some((*kind.first()?, kind.as_slice()))).collect();
+        let mut room = Room::of(self.model, machine);
+        let mut taken: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut put = |first: usize, mut most: u64| {
+            if !room.has_resources_for(first) {
+                return;
+            }
+            for item in by_first.get(&first).into_iter().copied().flatten() {
+                let had = taken.get(item).copied().unwrap_or(0);
+                let count = room.times(*item, most.min(left[*item] - had));
+                if count > 0 {
+                    room.take(*item, count);
+                    *taken.entry(*item).or_default() += count;
+                    most -= count;
+                    if most == 0 || !room.has_resources_for(first) {
+                        break;
+                    }
+                }
+            }
+        };
+        for (first, taken) in relaxed.items.iter().zip(&relaxed.taken).filter(|(_, taken)| **taken > 0.5) {
+            put(*first, whole(*taken + 1e-6));
+        }
+        for (_, index) in &self.order {
+            put(relaxed.items[*index], u64::MAX);
+        }
+        let worth = taken.iter().map(|(item, count)| float(*count) * values[*item]).sum();
+        Filling { fill: taken.into_iter().collect(), worth }
+    }
+
     /// Rounds what the relaxed program takes.
     pub(super) fn round(&mut self, machine: usize) -> Filling {
         let relaxed = &self.relaxed;
@@ -43,15 +88,8 @@ impl<'m> Filler<'m> {
                 taken[index] = count;
             }
         }
-        self.order.clear();
-        self.order.extend(relaxed.items.iter().enumerate().map(|(index, item)| {
-            let price = cost(&relaxed.prices, self.model.ask(*item));
-            (price / relaxed.worth[index], index)
-        }));
-        self.order.sort_unstable_by(|a, b| {
-            let worth = |index: usize| relaxed.worth[index];
-            a.0.total_cmp(&b.0).then(worth(b.1).total_cmp(&worth(a.1))).then(a.1.cmp(&b.1))
-        });
+        self.sort_by_price();
+        let relaxed = &self.relaxed;
         for (_, index) in &self.order {
             let (item, most) = (relaxed.items[*index], relaxed.most[*index] - taken[*index]);
             if most > 0 {
@@ -65,6 +103,20 @@ impl<'m> Filler<'m> {
         let worth = taken.iter().zip(&relaxed.worth).map(|(count, worth)| float(*count) * worth).sum();
         let pairs = relaxed.items.iter().copied().zip(taken).filter(|(_, count)| *count > 0);
         Filling { fill: pairs.collect(), worth }
+    }
+
+    /// Puts what may be taken in the order of what it takes of the node for its worth.
+    fn sort_by_price(&mut self) {
+        let relaxed = &self.relaxed;
+        self.order.clear();
+        self.order.extend(relaxed.items.iter().enumerate().map(|(index, item)| {
+            let price = cost(&relaxed.prices, self.model.ask(*item));
+            (price / relaxed.worth[index], index)
+        }));
+        self.order.sort_unstable_by(|a, b| {
+            let worth = |index: usize| relaxed.worth[index];
+            a.0.total_cmp(&b.0).then(worth(b.1).total_cmp(&worth(a.1))).then(a.1.cmp(&b.1))
+        });
     }
 
     /// Looks for a filling worth more than a floor, in at most so many steps. Also says what no filling is worth more

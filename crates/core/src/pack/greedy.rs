@@ -1,10 +1,11 @@
 use super::aggregate::RowValues;
 use super::filler::Filler;
+use super::kinds::{Kinds, ladder};
 use super::model::{Fill, Model};
 use super::number::{float, signed, whole};
-use super::search_values;
 use super::solution::Node;
 use super::stock::Stock;
+use super::{MANY, search_values};
 
 /// Chooses one node after another, always the one that holds most for its price.
 pub(super) struct Greedy<'m> {
@@ -15,6 +16,26 @@ pub(super) struct Greedy<'m> {
 
 /// How often what is scarce is looked at. Each stage places half of what is left.
 const STAGES: usize = 4;
+
+/// What is to be packed.
+enum Wanted {
+    Items(Vec<usize>),
+    Kinds(Kinds),
+}
+
+impl Wanted {
+    fn of(model: &Model, left: &[u64]) -> Self {
+        let items: Vec<usize> = (0..left.len()).filter(|item| left[*item] > 0).collect();
+        if items.len() <= MANY { Self::Items(items) } else { Self::Kinds(Kinds::of(model, &items)) }
+    }
+
+    fn drop_placed(&mut self, left: &[u64]) {
+        match self {
+            Self::Items(items) => items.retain(|item| left[*item] > 0),
+            Self::Kinds(kinds) => kinds.drop_placed(left),
+        }
+    }
+}
 
 /// What one node would hold.
 struct Bid {
@@ -63,9 +84,11 @@ impl<'m> Greedy<'m> {
     ) -> Vec<Node> {
         let mut weight = 0_u64;
         let mut nodes = Vec::new();
-        let mut wanted: Vec<usize> = (0..left.len()).filter(|item| left[*item] > 0).collect();
+        let mut wanted = Wanted::of(self.model, left);
+        let tried =
+            if let Wanted::Kinds(_) = wanted { ladder(self.model, machines) } else { machines.to_vec() };
         let mut bids: Vec<Bid> = Vec::new();
-        bids.extend(machines.iter().filter_map(|machine| self.bid(*machine, &wanted, values, left, stock)));
+        bids.extend(tried.iter().filter_map(|machine| self.bid(*machine, &wanted, values, left, stock)));
         // Bids get no better as pods get their places, so one that still holds when its turn comes beats the others.
         while let Some(best) = (0..bids.len()).max_by(|a, b| bids[*a].compare(&bids[*b])) {
             let bid = &bids[best];
@@ -88,7 +111,13 @@ impl<'m> Greedy<'m> {
             if weight > limit {
                 break;
             }
-            wanted.retain(|item| left[*item] > 0);
+            wanted.drop_placed(left);
+        }
+        // What none of those that were tried can hold any more may have a place on the others.
+        if weight <= limit && tried.len() < machines.len() && left.iter().any(|left| *left > 0) {
+            let others: Vec<usize> =
+                machines.iter().copied().filter(|machine| !tried.contains(machine)).collect();
+            nodes.extend(self.pack(&others, values, left, stock, limit - weight));
         }
         nodes
     }
@@ -96,7 +125,7 @@ impl<'m> Greedy<'m> {
     fn bid(
         &mut self,
         machine: usize,
-        wanted: &[usize],
+        wanted: &Wanted,
         values: &[f64],
         left: &[u64],
         stock: &Stock<'m>,
@@ -104,7 +133,10 @@ impl<'m> Greedy<'m> {
         if stock.room(machine) == 0 {
             return None;
         }
-        let filling = self.filler.fill(machine, wanted, values, left);
+        let filling = match wanted {
+            Wanted::Items(items) => self.filler.fill(machine, items, values, left),
+            Wanted::Kinds(kinds) => self.filler.fill_with_kinds(machine, &kinds.0, values, left),
+        };
         if filling.fill.is_empty() {
             return None;
         }

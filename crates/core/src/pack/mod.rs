@@ -22,6 +22,7 @@ mod dominated;
 mod exact;
 mod filler;
 mod greedy;
+mod kinds;
 mod limits;
 mod model;
 mod number;

@@ -1,7 +1,7 @@
 //! An order of classes and offers that depends on what they are and not on where they stand in the input, so that the
 //! same pods and machines cost the same however a caller lists them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::problem::{Class, Offer, Problem};
 use super::{OfferSet, Pool};
@@ -11,6 +11,8 @@ use super::{OfferSet, Pool};
 pub(super) struct Shape {
     pub(super) request: Vec<i64>,
     pub(super) slots: Vec<(usize, i64)>,
+    pub(super) marks: Vec<usize>,
+    pub(super) shuns: Vec<usize>,
 }
 
 /// Classes and offers in canonical order, as numbers of the input.
@@ -80,7 +82,13 @@ fn shape(class: &Class, asked: &[usize]) -> Shape {
         let sum = slots.entry(*slot).or_default();
         *sum = sum.saturating_add(*ask);
     }
-    Shape { request, slots: slots.into_iter().collect() }
+    let sorted = |numbers: &[usize]| numbers.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+    Shape {
+        request,
+        slots: slots.into_iter().collect(),
+        marks: sorted(&class.marks),
+        shuns: sorted(&class.shuns),
+    }
 }
 
 fn capacity(offer: &Offer, asked: &[usize]) -> Vec<i64> {

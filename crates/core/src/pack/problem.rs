@@ -24,6 +24,11 @@ pub struct Class {
     pub request: Vec<i64>,
     /// What one pod takes of slots, as number of the slot and amount.
     pub slots: Vec<(usize, i64)>,
+    /// What the pods are that others may shun, as numbers of any kind.
+    pub marks: Vec<usize>,
+    /// The marks of the pods with which these do not share a node. No class shuns a mark of its own: what bounds its own
+    /// pods is a slot.
+    pub shuns: Vec<usize>,
     /// The offers it may use.
     pub offers: OfferSet,
 }

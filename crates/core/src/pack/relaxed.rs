@@ -77,6 +77,29 @@ impl<'m> Relaxed<'m> {
         self.size.extend_from_slice(self.model.size(machine));
     }
 
+    /// The same where items come in kinds, each of which stands for all its items.
+    pub(super) fn choose_kinds(
+        &mut self,
+        machine: usize,
+        kinds: &[Vec<usize>],
+        values: &[f64],
+        left: &[u64],
+    ) {
+        self.items.clear();
+        self.worth.clear();
+        self.most.clear();
+        for kind in kinds {
+            let most: u64 = kind.iter().map(|item| self.model.most(machine, *item).min(left[*item])).sum();
+            if let Some(item) = kind.first().filter(|item| most > 0 && values[**item] > 0.0) {
+                self.items.push(*item);
+                self.worth.push(values[*item]);
+                self.most.push(most);
+            }
+        }
+        self.size.clear();
+        self.size.extend_from_slice(self.model.size(machine));
+    }
+
     /// What any filling is worth at most, shown by the given prices of the rows.
     pub(super) fn bound_at(&self, prices: &[f64]) -> f64 {
         let room: f64 = prices.iter().zip(&self.size).map(|(price, size)| price * size).sum();

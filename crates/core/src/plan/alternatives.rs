@@ -18,10 +18,16 @@ pub(super) fn add<'p, 'a>(scene: &'p Scene<'_, 'a>, drafts: &mut [Draft<'p, 'a>]
     for draft in drafts {
         let first = draft.first;
         let ways = known.entry((first.order(), draft.load.clone())).or_insert_with_key(|(_, load)| {
-            let near = |other: &Candidate<'_>| {
-                other.spot == first.spot && other.cost() >= first.cost() && within_ratio(scene, first, other)
-            };
-            of(scene, first, load, near).take(ENOUGH).collect()
+            // The machines of a pool are in the order of their prices.
+            let before =
+                |other: &Candidate<'_>| (other.pool_number, other.cost()) < (first.pool_number, first.cost());
+            let from = scene.candidates.partition_point(before);
+            let near = scene.candidates.get(from..).unwrap_or_default().iter();
+            let near = near.take_while(|other| {
+                other.pool_number == first.pool_number && within_ratio(scene, first, other)
+            });
+            let same = near.filter(|other| other.spot == first.spot && other.is_way_beside(first));
+            same.filter(|other| holds(scene, other, load)).take(ENOUGH).collect()
         });
         let mut counted = draft.counted();
         let more = most.saturating_sub(draft.others.len());

@@ -66,10 +66,11 @@ enum Tactic {
 
 /// Gives as many pods as possible a place, beside those of each class that have kept one. Packing is hard and each
 /// tactic has inputs on which it strands pods that another places, so more than one is tried and the first that strands
-/// the least is taken.
+/// the least is taken. Beside machines that are about to be launched anyway one is enough.
 pub(super) fn assign(stage: &Stage<'_>) -> Assignment {
     let first = stage.try_to_assign(Tactic::First);
-    if first.stranded(stage.classes) == 0 {
+    let launching = stage.places.last().is_some_and(|place| matches!(place.target, Target::Launch(_)));
+    if launching || first.stranded(stage.classes) == 0 {
         return first;
     }
     let other = stage.try_to_assign(Tactic::Fullest);
@@ -179,7 +180,9 @@ impl Stage<'_> {
         spots: &mut Vec<Spot>,
         tallies: &mut [Tally],
     ) -> usize {
-        if class.relations.is_free() {
+        if left == 0 {
+            0
+        } else if class.relations.is_free() {
             self.fill_in_order(class, left, open, spots, tallies)
         } else {
             self.fill_by_rules(class, left, open, spots, tallies)

@@ -19,7 +19,6 @@ mod candidate;
 mod choice;
 mod class;
 mod company;
-mod conflicts;
 mod crowd;
 mod custom;
 mod daemons;

@@ -5,7 +5,6 @@ use super::budget::Budget;
 use super::candidate::Candidate;
 use super::choice::{Concessions, choices};
 use super::company;
-use super::conflicts;
 use super::draft::Draft;
 use super::scene::Scene;
 use super::slots::Slots;
@@ -37,24 +36,8 @@ pub(super) fn pack<'p, 'a>(
     concessions: &mut Concessions,
     search: &mut dyn pack::Budget,
 ) -> Packed<'p, 'a> {
-    let mut waiting = assignment.to_launch_for(&scene.classes);
-    company::leave_out(scene, &mut waiting);
-    let mut packed = Packed::default();
-    while packed.drafts.is_empty() && waiting.iter().any(|left| *left > 0) {
-        let turn = conflicts::next_turn(scene, &mut waiting);
-        packed = pack_turn(scene, turn, assignment, budget, concessions, search);
-    }
-    packed
-}
-
-fn pack_turn<'p, 'a>(
-    scene: &'p Scene<'_, 'a>,
-    mut left: Vec<usize>,
-    assignment: &Assignment,
-    budget: &mut Budget<'a>,
-    concessions: &mut Concessions,
-    search: &mut dyn pack::Budget,
-) -> Packed<'p, 'a> {
+    let mut left = assignment.to_launch_for(&scene.classes);
+    company::leave_out(scene, &mut left);
     let choices = choices(scene, &left, &assignment.tallies, budget, concessions);
     let mut all = Packed::default();
     let mut first = 0;
@@ -178,6 +161,8 @@ fn problem(scene: &Scene<'_, '_>, parcels: &[Parcel], budget: &Budget<'_>) -> Pr
             count: u32::try_from(parcel.count).unwrap_or(u32::MAX),
             request: resources.iter().map(|number| class.request.get(*number)).collect(),
             slots: slots.taken_by(class),
+            marks: slots.breaks(class),
+            shuns: slots.minds(class),
             offers: parcel.offers.clone(),
         })
     });

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::class::Class;
-use super::rules::Rule;
+use super::rules::{Relations, Rule};
 use super::scene::Scene;
 use super::split::Parcel;
 
@@ -17,6 +17,8 @@ pub(super) struct Slots {
     /// By tally and skew, for pods that are spread over nodes.
     spread: BTreeMap<(usize, u32), usize>,
     sizes: Vec<i64>,
+    /// The rules that others on the node could break.
+    shunning: BTreeMap<Rule, usize>,
 }
 
 impl Slots {
@@ -26,6 +28,7 @@ impl Slots {
             apart: BTreeMap::new(),
             spread: BTreeMap::new(),
             sizes: Vec::new(),
+            shunning: BTreeMap::new(),
         };
         let resources: BTreeSet<usize> = scene.dimensions.resources().map(|(number, _)| number).collect();
         for class in parcels.iter().filter_map(|parcel| scene.classes.get(parcel.class)) {
@@ -35,6 +38,10 @@ impl Slots {
                 slots.ports.entry(dimension).or_insert_with(|| next(sizes, size));
             }
             for rule in class.relations.rules.iter().filter(|rule| scene.is_of_one_node(rule)) {
+                if matches!(rule, Rule::Away { own: false, .. } | Rule::Spread { .. }) {
+                    let next = slots.shunning.len();
+                    slots.shunning.entry(rule.clone()).or_insert(next);
+                }
                 let sizes = &mut slots.sizes;
                 match rule {
                     Rule::Away { tally, own: true } => {
@@ -53,6 +60,22 @@ impl Slots {
 
     pub(super) fn sizes(self) -> Vec<i64> {
         self.sizes
+    }
+
+    /// The rules that pods of a class could break by being on a node: those about pods that they are, unless it is their
+    /// own rule, which bounds how many of them share a node.
+    pub(super) fn breaks(&self, class: &Class) -> Vec<usize> {
+        let Relations { rules, counted_in, .. } = &*class.relations;
+        let broken = self.shunning.iter().filter(|(rule, _)| {
+            let own = matches!(rule, Rule::Spread { .. }) && rules.contains(rule);
+            counted_in.contains(&rule.tally()) && !own
+        });
+        broken.map(|(_, number)| *number).collect()
+    }
+
+    /// The rules of a class that others on its node could break.
+    pub(super) fn minds(&self, class: &Class) -> Vec<usize> {
+        class.relations.rules.iter().filter_map(|rule| self.shunning.get(rule).copied()).collect()
     }
 
     /// What a pod of a class takes of each slot.

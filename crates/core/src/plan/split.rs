@@ -51,6 +51,7 @@ pub(super) fn split(
         tallies: assignment.tallies.clone(),
         followers: followers(scene),
         grounds: BTreeMap::new(),
+        reach: BTreeMap::new(),
     };
     let mut parcels = Vec::new();
     loop {
@@ -88,6 +89,8 @@ struct Map<'m, 's, 'a> {
     followers: BTreeMap<usize, Vec<&'m Class>>,
     /// What has been found out about where machines are.
     grounds: BTreeMap<Ground<'m>, Vec<Region<'m>>>,
+    /// In which domains, by a label, machines are that are to be chosen from.
+    reach: BTreeMap<(&'m OfferSet, usize), BTreeSet<Option<u32>>>,
 }
 
 /// Classes that ask for the same, may use the same machines and care for the same labels see the same regions.
@@ -232,9 +235,12 @@ impl<'m> Map<'m, '_, '_> {
             }
         }
         for (other, key) in self.followers(class, left) {
-            let choices = self.choices.get(other.number).into_iter().flat_map(OfferSet::iter);
-            let choices = choices.filter_map(|number| self.scene.candidates.get(number));
-            let open: BTreeSet<Option<u32>> = choices.map(|offer| offer.domains.get(key)).collect();
+            let Some(offers) = self.choices.get(other.number) else { continue };
+            let scene = self.scene;
+            let open = self.reach.entry((offers, key)).or_insert_with(|| {
+                let choices = offers.iter().filter_map(|number| scene.candidates.get(number));
+                choices.map(|offer| offer.domains.get(key)).collect()
+            });
             for region in regions.iter_mut().filter(|region| !open.contains(&region.domains.get(key))) {
                 region.lost += 1;
             }

@@ -29,6 +29,10 @@ pub fn check(problem: &Problem, packing: &Packing) {
         for (dim, load) in load.into_iter().filter(|(_, load)| *load > 0) {
             assert!(load <= offer.capacity.get(dim).copied().unwrap_or(0), "the node holds its pods");
         }
+        let there = || node.fill.iter().map(|(class, _)| &problem.classes[*class]);
+        for shunned in there().flat_map(|class| &class.shuns) {
+            assert!(!there().any(|class| class.marks.contains(shunned)), "{shunned} is shunned");
+        }
         assert!(used.iter().zip(&problem.slots).all(|(used, there)| *used == 0 || used <= there));
         *of_offer.entry(node.offer).or_default() += u64::from(node.repeat);
         cost += offer.price * u64::from(node.repeat);

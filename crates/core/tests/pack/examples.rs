@@ -150,3 +150,13 @@ fn values_of_resources_explain_the_prices() {
         packing.resource_values[0] * 16_000.0 + packing.resource_values[1] * 64.0 * 1024.0 * 1024.0 * 1024.0;
     assert!((worth - 400_000.0).abs() < 4_000.0, "{worth}");
 }
+
+#[test]
+fn pods_that_shun_each_other_do_not_share_a_node_and_both_share_with_others() {
+    let marked = Class { marks: vec![7], ..class(6, 500, 500) };
+    let shy = Class { shuns: vec![7], ..class(6, 500, 500) };
+    let packing =
+        solved(&problem(vec![marked, shy, class(12, 500, 500)], vec![offer(2, 4, 100), offer(4, 8, 190)]));
+    assert!(packing.left.iter().all(|left| *left == 0));
+    assert!(packing.nodes.iter().any(|node| node.fill.len() > 1));
+}

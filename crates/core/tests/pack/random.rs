@@ -22,9 +22,12 @@ fn any_offer() -> impl Strategy<Value = Offer> {
 fn any_class(offers: usize) -> impl Strategy<Value = Class> {
     let request = (0..9_000_i64, 0..(20_i64 << 30), 0..2_i64, 0..8_i64);
     let slots = vec((0..3_usize, 1..3_i64), 0..2);
-    (request, slots, 0..40_u32, vec(any::<bool>(), offers), any::<bool>()).prop_map(
-        move |((cores, memory, pods, gpus), slots, count, some, all)| Class {
+    let shy = (vec(0..3_usize, 0..2), vec(0..3_usize, 0..2));
+    (request, slots, shy, 0..40_u32, vec(any::<bool>(), offers), any::<bool>()).prop_map(
+        move |((cores, memory, pods, gpus), slots, (marks, shuns), count, some, all)| Class {
             count,
+            shuns: shuns.into_iter().filter(|mark| !marks.contains(mark)).collect(),
+            marks,
             request: vec![cores, memory, pods, gpus - 6],
             slots,
             offers: (0..offers).filter(|offer| all || some[*offer]).collect::<OfferSet>(),
@@ -61,6 +64,8 @@ pub fn small_problem(limited: bool) -> impl Strategy<Value = Problem> {
             count,
             request: vec![cores, memory],
             slots: if slot == 0 { vec![(0, 1)] } else { Vec::new() },
+            marks: Vec::new(),
+            shuns: Vec::new(),
             offers: (0..3).filter(|offer| slot > 1 || some[*offer]).collect(),
         },
     );
