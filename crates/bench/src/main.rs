@@ -45,6 +45,7 @@ fn main() -> Result<()> {
     table("Many classes, all with topology constraints, 400 types", &mut scenario::many_classes());
     if let Some(data) = &arguments.data {
         table("Workloads on priced catalogues", &mut packing(data)?.into_iter());
+        table("10,000 pods where machines run out", &mut scenario::shortage(data)?.into_iter());
     }
     Ok(())
 }

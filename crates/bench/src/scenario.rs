@@ -27,7 +27,9 @@ fn pending(name: impl Into<String>, demands: Vec<Demand>, types: &[InstanceType]
 
 /// Karpenter's scheduling benchmark.
 pub fn karpenter() -> impl Iterator<Item = Scenario> {
-    [1, 50, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000].into_iter().map(|count| pending(format!("{count} pods"), karpenter_mix(count), &fake()))
+    [1, 50, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000]
+        .into_iter()
+        .map(|count| pending(format!("{count} pods"), karpenter_mix(count), &fake()))
 }
 
 /// Many pods of the thirty sizes of Karpenter's benchmark, without constraints.
@@ -115,9 +117,22 @@ pub fn packing(data: &Path) -> Result<Vec<Scenario>> {
             continuous(10_000, 6.5),
             &in_five_zones(&all, None),
         ),
-        pending("Karpenter's sizes, at most 16 cores, three of each, 10000", sizes(), &scarce(&small, 3)),
     ]);
     Ok(list)
+}
+
+/// Workloads for which there are hardly enough machines. The bound knows little of that.
+pub fn shortage(data: &Path) -> Result<Vec<Scenario>> {
+    let types = ec2(data)?;
+    let sizes = || karpenter_sizes(10_000, None);
+    Ok(vec![
+        pending(
+            "two of each of c/m/r in five zones",
+            sizes(),
+            &in_five_zones(&general(&types, i64::MAX), Some(2)),
+        ),
+        pending("three of each with at most 16 cores", sizes(), &scarce(&general(&types, 16), 3)),
+    ])
 }
 
 /// How the case begins in which pods without GPUs may take machines with GPUs.

@@ -41,6 +41,7 @@ impl Wanted {
 struct Bid {
     machine: usize,
     fill: Fill,
+    pods: u64,
     /// What it holds for what it costs.
     yields: f64,
     worth: f64,
@@ -90,7 +91,14 @@ impl<'m> Greedy<'m> {
         let mut bids: Vec<Bid> = Vec::new();
         bids.extend(tried.iter().filter_map(|machine| self.bid(*machine, &wanted, values, left, stock)));
         // Bids get no better as pods get their places, so one that still holds when its turn comes beats the others.
+        let mut finish: Option<Finish> = None;
         while let Some(best) = (0..bids.len()).max_by(|a, b| bids[*a].compare(&bids[*b])) {
+            if let Some((machine, fill)) = self.one_for_all(&bids, left, stock) {
+                let whole = weight.saturating_add(self.model.machines[machine].weight);
+                if finish.as_ref().is_none_or(|finish| whole < finish.weight) {
+                    finish = Some(Finish { after: nodes.len(), weight: whole, machine, fill });
+                }
+            }
             let bid = &bids[best];
             let times = bid.fill.iter().map(|(item, count)| left[*item] / count).min().unwrap_or(0);
             let times = times.min(stock.room(bid.machine));
@@ -112,6 +120,12 @@ impl<'m> Greedy<'m> {
                 break;
             }
             wanted.drop_placed(left);
+        }
+        let stranded = left.iter().any(|left| *left > 0);
+        let better = |finish: &Finish| finish.weight <= limit && (stranded || finish.weight < weight);
+        if let Some(finish) = finish.filter(better) {
+            weight = finish.weight;
+            finish.instead(&mut nodes, left, stock);
         }
         // What none of those that were tried can hold any more may have a place on the others.
         if weight <= limit && tried.len() < machines.len() && left.iter().any(|left| *left > 0) {
@@ -141,7 +155,25 @@ impl<'m> Greedy<'m> {
             return None;
         }
         let yields = filling.worth / float(self.model.machines[machine].weight);
-        Some(Bid { machine, fill: filling.fill, yields, worth: filling.worth })
+        let pods = filling.fill.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+        Some(Bid { machine, fill: filling.fill, pods, yields, worth: filling.worth })
+    }
+
+    /// The cheapest of the machines that hold all that is left. The last pods are worth little, and what holds most for its
+    /// price need not be what is cheapest for them.
+    fn one_for_all(&self, bids: &[Bid], left: &[u64], stock: &Stock<'m>) -> Option<(usize, Fill)> {
+        let total: u64 = left.iter().fold(0, |sum: u64, left| sum.saturating_add(*left));
+        let mut able = bids.iter().filter(|bid| bid.pods >= total && stock.room(bid.machine) > 0).peekable();
+        able.peek()?;
+        let all: Fill =
+            (0..left.len()).map(|item| (item, left[item])).filter(|(_, left)| *left > 0).collect();
+        let holds = |bid: &Bid| {
+            let mut held = bid.fill.iter();
+            all.iter().all(|(item, left)| held.any(|(of, count)| of == item && count >= left))
+        };
+        let weight = |bid: &&Bid| (self.model.machines[bid.machine].weight, bid.machine);
+        let bid = able.filter(|bid| holds(bid)).min_by_key(weight)?;
+        Some((self.cheapest_holding(bid.machine, &all, stock), all))
     }
 
     /// The cheapest machine that holds a filling.
@@ -164,6 +196,33 @@ impl<'m> Greedy<'m> {
             }
         }
         best
+    }
+}
+
+/// A node that holds all that was left at some time.
+struct Finish {
+    /// After so many nodes.
+    after: usize,
+    /// What they and it weigh.
+    weight: u64,
+    machine: usize,
+    fill: Fill,
+}
+
+impl Finish {
+    /// Takes the place of the nodes that came later.
+    fn instead(self, nodes: &mut Vec<Node>, left: &mut [u64], stock: &mut Stock<'_>) {
+        for node in nodes.drain(self.after..) {
+            stock.give_back(node.machine, node.repeat);
+            for (item, count) in &node.fill {
+                left[*item] += count * node.repeat;
+            }
+        }
+        stock.take(self.machine, 1);
+        for (item, count) in &self.fill {
+            left[*item] -= count;
+        }
+        nodes.push(Node { machine: self.machine, fill: self.fill, repeat: 1 });
     }
 }
 

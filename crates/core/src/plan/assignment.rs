@@ -66,11 +66,10 @@ enum Tactic {
 
 /// Gives as many pods as possible a place, beside those of each class that have kept one. Packing is hard and each
 /// tactic has inputs on which it strands pods that another places, so more than one is tried and the first that strands
-/// the least is taken. Beside machines that are about to be launched anyway one is enough.
+/// the least is taken.
 pub(super) fn assign(stage: &Stage<'_>) -> Assignment {
     let first = stage.try_to_assign(Tactic::First);
-    let launching = stage.places.last().is_some_and(|place| matches!(place.target, Target::Launch(_)));
-    if launching || first.stranded(stage.classes) == 0 {
+    if first.stranded(stage.classes) == 0 {
         return first;
     }
     let other = stage.try_to_assign(Tactic::Fullest);
@@ -224,12 +223,21 @@ impl Stage<'_> {
             open.iter_mut().filter(|open| open.admits(class) && open.free.covers(&class.request)).collect();
         while left > 0 {
             let survey = relations.survey(tallies);
-            let mut allowed = able.iter().enumerate().filter_map(|(number, open)| {
-                let domains = &open.place.domains;
+            let fewest = relations.least_crowding(&survey);
+            let mut best: Option<(u32, usize, usize)> = None;
+            for (number, open) in able.iter().enumerate() {
+                let crowding = relations.crowding(tallies, &open.place.domains);
+                if best.is_some_and(|(least, ..)| least <= crowding) {
+                    continue;
+                }
                 let room = relations.room(tallies, &survey, open.place.at());
-                (room > 0).then(|| (relations.crowding(tallies, domains), number, room))
-            });
-            let best = if relations.must_spread() { allowed.min() } else { allowed.next() };
+                if room > 0 {
+                    best = Some((crowding, number, room));
+                    if crowding <= fewest {
+                        break;
+                    }
+                }
+            }
             let Some((_, number, room)) = best else { break };
             let Some(open) = able.get_mut(number) else { break };
             // One at a time where each makes a difference to the next.

@@ -107,7 +107,7 @@ fn placements(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> Vec<Placement
     let mut placements = Vec::new();
     for (class, spots, _) in drafted.assignment.by_class(&scene.classes) {
         for (spot, pods) in with_pods(class, spots) {
-            let waiting = pods.iter().filter(|pod| waits(pod));
+            let waiting = pods.iter().filter(|pod| class.cause == Cause::Pending || waits(pod));
             placements.extend(waiting.map(|pod| Placement { pod: pod.clone(), target: spot.target.clone() }));
         }
     }

@@ -73,6 +73,9 @@ fn promises<'a>(view: &View<'a>, classes: &[Class], places: &[Place]) -> Vec<(us
         Target::Claim(_) | Target::Launch(_) => None,
     });
     let nodes: BTreeMap<_, usize> = nodes.collect();
+    if !view.snapshot.pods.values().any(|pod| pod.nominated.is_some() && pod.node().is_none()) {
+        return promises;
+    }
     let pods = classes.iter().flat_map(|class| &class.pods);
     promises.extend(pods.filter_map(|pod| {
         let pod = view.snapshot.pods.get(pod)?;

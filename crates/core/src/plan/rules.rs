@@ -169,6 +169,13 @@ impl Relations {
         with.all(|(tally, own)| own && tallies.get(tally).is_some_and(|tally| tally.total() == 0))
     }
 
+    /// No node's domains have fewer of the pods that are to be spread.
+    pub(super) fn least_crowding(&self, survey: &Survey) -> u32 {
+        let spreads = self.rules.iter().zip(&survey.least);
+        let spreads = spreads.filter(|(rule, _)| matches!(rule, Rule::Spread { .. }));
+        spreads.fold(0, |sum, (_, least)| sum.saturating_add(*least))
+    }
+
     /// How many of the pods that are to be spread a node's domains have: the fewer the better.
     pub(super) fn crowding(&self, tallies: &[Tally], domains: &Domains) -> u32 {
         crowding(self.rules.iter(), tallies, domains)

@@ -85,7 +85,7 @@ fn within_a_limit_on_cores_smaller_machines_are_taken() {
 fn a_limit_that_is_reached_in_one_pool_sends_pods_to_another() {
     let other = pool("other", vec![machine("other", 8, 32, "4.00")]);
     let outcome =
-        Cluster::new([limited("cpu", 2000), other]).run(app("web").pods(4).asking(1000, 128)).outcome();
+        Cluster::new([limited("cpu", 2000), other]).run(app("web").pods(10).asking(1000, 128)).outcome();
     assert_eq!(
         (outcome.pools(), outcome.pending("web")),
         (vec!["general".to_owned(), "other".to_owned()], 0)
