@@ -1,10 +1,9 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use windlass_core::Text;
 use windlass_core::model::OfferingKey;
-
-use crate::Settings;
 
 /// Things that were tried lately to no avail: offerings that could not be had, pods that a new node did not help. They are
 /// left alone for a while that doubles each time, so that a shortage does not turn into a storm of launches. Kept in
@@ -31,12 +30,12 @@ impl<K> Default for Avoidance<K> {
 
 impl<K: Ord + Clone> Avoidance<K> {
     /// Notes that something was tried to no avail. While it is avoided already, further failures change nothing: they
-    /// were asked for before the first was known.
-    pub(crate) fn strike(&mut self, key: K, settings: &Settings, now: Timestamp) {
+    /// were asked for before the first was known. `wait` says for how long it is avoided after the n-th time.
+    pub(crate) fn strike(&mut self, key: K, wait: impl Fn(u32) -> Duration, now: Timestamp) {
         let entry = self.avoided.entry(key).or_insert(Strikes { count: 0, until: now });
         if entry.count == 0 || entry.until <= now {
             entry.count += 1;
-            entry.until = now.saturating_add(settings.avoid_for(entry.count)).unwrap_or(Timestamp::MAX);
+            entry.until = now.saturating_add(wait(entry.count)).unwrap_or(Timestamp::MAX);
         }
     }
 
@@ -71,10 +70,10 @@ mod tests {
         let key = OfferingKey { instance_type: "t".into(), zone: "z".into(), capacity_type: "spot".into() };
         let (key, start) = ((Text::from("p"), key), Timestamp::UNIX_EPOCH);
         let mut avoidance = Avoidance::default();
-        avoidance.strike(key.clone(), &settings, start);
-        avoidance.strike(key.clone(), &settings, start + 1.second());
+        avoidance.strike(key.clone(), |strikes| settings.avoid_for(strikes), start);
+        avoidance.strike(key.clone(), |strikes| settings.avoid_for(strikes), start + 1.second());
         assert_eq!(avoidance.until(&key), Some(start + 60.seconds()), "a burst counts once");
-        avoidance.strike(key.clone(), &settings, start + 60.seconds());
+        avoidance.strike(key.clone(), |strikes| settings.avoid_for(strikes), start + 60.seconds());
         assert_eq!(avoidance.until(&key), Some(start + 180.seconds()));
         assert!(avoidance.forgive(&key));
         assert_eq!(avoidance.until(&key), None);

@@ -52,16 +52,16 @@ pub struct Settings {
     pub sweep_interval: Duration,
     /// How often the providers' offers are read.
     pub catalogue_interval: Duration,
-    /// How often a claim that waits for something outside is looked at again.
+    /// How often a claim that waits for something outside is looked at again; also how long a pod that a new node did not
+    /// help gets no other at first, which doubles each time.
     pub poll_interval: Duration,
     /// The first wait after an error; it doubles with each further one.
     pub retry_base: Duration,
     /// The longest wait after an error.
     pub retry_max: Duration,
-    /// How long an offering that could not be had is avoided at first, and a pod that a new node did not help gets no
-    /// other; it doubles each time.
+    /// How long an offering that could not be had is avoided at first; it doubles each time.
     pub avoid_base: Duration,
-    /// The longest time for which this is so.
+    /// The longest time for which an offering is avoided, or a pod that new nodes do not help gets no other.
     pub avoid_max: Duration,
 
     /// How long to look for a cheaper plan after the first answer. Where it is not given, the search takes as many steps
@@ -142,6 +142,11 @@ impl Settings {
     /// How long to avoid an offering after the n-th time in a row that it could not be had, counted from 1.
     pub fn avoid_for(&self, strikes: u32) -> Duration {
         doubling(self.avoid_base, self.avoid_max, strikes)
+    }
+
+    /// How long a pod gets no other machine after the n-th time in a row that one did not help it, counted from 1.
+    pub fn hold_for(&self, strikes: u32) -> Duration {
+        doubling(self.poll_interval, self.avoid_max, strikes)
     }
 }
 

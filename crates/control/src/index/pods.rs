@@ -66,7 +66,7 @@ impl Index {
 
     /// Notes that the node that was launched for a pod does not take it, so that the next is tried ever later.
     pub fn hold_pod(&mut self, id: &PodId, settings: &Settings, now: Timestamp) {
-        self.held_pods.strike(id.clone(), settings, now);
+        self.held_pods.strike(id.clone(), |strikes| settings.hold_for(strikes), now);
     }
 
     /// The pod, if it is known and has not ended.

@@ -135,7 +135,11 @@ impl Index {
         settings: &Settings,
         now: Timestamp,
     ) -> Changed {
-        self.avoided_offerings.strike((provider.clone(), key.clone()), settings, now);
+        self.avoided_offerings.strike(
+            (provider.clone(), key.clone()),
+            |strikes| settings.avoid_for(strikes),
+            now,
+        );
         self.rebuild_pools();
         Changed::plan()
     }

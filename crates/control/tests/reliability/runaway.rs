@@ -125,12 +125,12 @@ pub async fn a_stockout_is_asked_about_ever_less_often_and_ends_by_itself(plane:
     lab.finish().await;
 }
 
-/// Tried about two, four and eight seconds after it was seen that the last node did not help.
+/// Tried again a moment after it was seen that the last node did not help, and each time twice as long after it.
 pub async fn a_taint_that_somebody_puts_on_every_new_node_does_not_make_claims_without_end(
     plane: Arc<ControlPlane>,
 ) {
     let mut lab = calm_lab(plane, "tainter").await;
-    lab.settings.avoid_base = Duration::from_secs(2);
+    lab.settings.poll_interval = Duration::from_secs(2);
     lab.plain_provider(&json!({"bootDelay": "0s"})).await;
     lab.pool("pool", &json!({})).await;
     let (faults, api) = (Faults::default(), lab.node_api());
