@@ -62,19 +62,9 @@ impl<'m> Relaxed<'m> {
 
     /// Chooses what may go on a node: of the wanted items those that fit and are worth something.
     pub(super) fn choose(&mut self, machine: usize, wanted: &[usize], values: &[f64], left: &[u64]) {
-        self.items.clear();
-        self.worth.clear();
-        self.most.clear();
-        for item in wanted {
-            let most = self.model.most(machine, *item).min(left[*item]);
-            if most > 0 && values[*item] > 0.0 {
-                self.items.push(*item);
-                self.worth.push(values[*item]);
-                self.most.push(most);
-            }
-        }
-        self.size.clear();
-        self.size.extend_from_slice(self.model.size(machine));
+        let model = self.model;
+        let items = wanted.iter().map(|item| (*item, model.most(machine, *item).min(left[*item])));
+        self.choose_from(machine, items, values);
     }
 
     /// The same where items come in kinds, each of which stands for all its items.
@@ -85,16 +75,22 @@ impl<'m> Relaxed<'m> {
         values: &[f64],
         left: &[u64],
     ) {
+        let model = self.model;
+        let kinds = kinds.iter().filter_map(|kind| {
+            let most = kind.iter().map(|item| model.most(machine, *item).min(left[*item])).sum();
+            Some((*kind.first()?, most))
+        });
+        self.choose_from(machine, kinds, values);
+    }
+
+    fn choose_from(&mut self, machine: usize, items: impl Iterator<Item = (usize, u64)>, values: &[f64]) {
         self.items.clear();
         self.worth.clear();
         self.most.clear();
-        for kind in kinds {
-            let most: u64 = kind.iter().map(|item| self.model.most(machine, *item).min(left[*item])).sum();
-            if let Some(item) = kind.first().filter(|item| most > 0 && values[**item] > 0.0) {
-                self.items.push(*item);
-                self.worth.push(values[*item]);
-                self.most.push(most);
-            }
+        for (item, most) in items.filter(|(item, most)| *most > 0 && values[*item] > 0.0) {
+            self.items.push(item);
+            self.worth.push(values[item]);
+            self.most.push(most);
         }
         self.size.clear();
         self.size.extend_from_slice(self.model.size(machine));

@@ -183,11 +183,7 @@ pub(super) fn count(
     sees: &[bool],
     pods: u32,
 ) {
-    for number in counted_in.iter().filter(|number| sees.get(**number).copied().unwrap_or(true)) {
-        if let Some(tally) = tallies.get_mut(*number) {
-            tally.add_pods(domains, pods);
-        }
-    }
+    each_seen(tallies, counted_in, sees, |tally| tally.add_pods(domains, pods));
 }
 
 /// Takes pods at a node out of the count.
@@ -198,9 +194,19 @@ pub(super) fn uncount(
     sees: &[bool],
     pods: u32,
 ) {
-    for number in counted_in.iter().filter(|number| sees.get(**number).copied().unwrap_or(true)) {
+    each_seen(tallies, counted_in, sees, |tally| tally.take_pods(domains, pods));
+}
+
+/// Changes those of some tallies in which a node counts.
+pub(super) fn each_seen(
+    tallies: &mut [Tally],
+    numbers: &[usize],
+    sees: &[bool],
+    mut change: impl FnMut(&mut Tally),
+) {
+    for number in numbers.iter().filter(|number| sees.get(**number).copied().unwrap_or(true)) {
         if let Some(tally) = tallies.get_mut(*number) {
-            tally.take_pods(domains, pods);
+            change(tally);
         }
     }
 }

@@ -4,7 +4,7 @@ use super::amounts::Demand;
 use super::assignment::{Assignment, Room};
 use super::class::Class;
 use super::keys::Domains;
-use super::kin::count;
+use super::kin::{count, each_seen};
 use super::rules::{ANY, At, Rule};
 use super::scene::Scene;
 use super::tally::Tally;
@@ -173,24 +173,16 @@ impl<'m> Map<'m, '_, '_> {
         // Wherever a machine may be got there may be a node: the fewest pods that any place has may be there.
         let stops: Vec<usize> = class.relations.rules.iter().map(Rule::tally).collect();
         for region in &regions {
-            self.each_seen(&stops, region, Tally::add_node);
+            each_seen(&mut self.tallies, &stops, region.sees, |tally| tally.add_node(region.domains));
         }
         let (shares, rest) = self.shares(class, pods, &mut regions);
         for (region, _) in regions.iter().zip(&shares).filter(|(_, share)| **share == 0) {
-            self.each_seen(&stops, region, Tally::take_node);
+            each_seen(&mut self.tallies, &stops, region.sees, |tally| tally.take_node(region.domains));
         }
         let shared = regions.into_iter().zip(shares).filter(|(_, share)| *share > 0);
         let parcels =
             shared.map(|(region, count)| Parcel { class: class.number, count, offers: region.offers });
         (parcels.collect(), rest)
-    }
-
-    fn each_seen(&mut self, tallies: &[usize], region: &Region<'_>, change: impl Fn(&mut Tally, &Domains)) {
-        for number in tallies.iter().filter(|number| region.sees.get(**number).copied().unwrap_or(true)) {
-            if let Some(tally) = self.tallies.get_mut(*number) {
-                change(tally, region.domains);
-            }
-        }
     }
 
     /// The regions of the machines that a class may use, in the order of their first ones.
