@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use windlass_core::Text;
 use windlass_core::model::{
     Claim, ClaimOffering, ClaimPhase, InstanceType, Labels, Launched, Node, Pod, PodId, PodShape, PodState,
-    Pool, Readiness, Requirements, Resources, Snapshot, well_known,
+    Pool, Readiness, Snapshot, well_known,
 };
 
 use crate::demand::Demand;
@@ -21,21 +21,9 @@ pub fn empty(types: Vec<InstanceType>) -> Snapshot {
     let pool = Pool {
         name: POOL.into(),
         provider: "bench".into(),
-        weight: 0,
-        requirements: Requirements::new(),
-        labels: Labels::new(),
-        annotations: Labels::new(),
-        taints: Vec::new(),
-        startup_taints: Vec::new(),
-        termination_grace_period: None,
-        min_values: BTreeMap::new(),
-        performance: Vec::new(),
-        limits: Resources::new(),
-        max_nodes: None,
-        min_nodes: 0,
         consolidate_after: Some(Duration::from_secs(30)),
-        unusable: None,
         instance_types: Arc::new(types),
+        ..Pool::default()
     };
     Snapshot { pools: Arc::new(BTreeMap::from([(pool.name.clone(), Arc::new(pool))])), ..Snapshot::default() }
 }

@@ -336,11 +336,9 @@ enum Claimed {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::sync::Arc;
     use std::time::Duration;
 
-    use windlass_core::model::{Labels, Pool, Requirements, Resources};
+    use windlass_core::model::{Pool, Resources};
 
     use super::{Orphan, OrphanVerdict};
 
@@ -350,21 +348,9 @@ mod tests {
         Pool {
             name: "p".into(),
             provider: "s".into(),
-            weight: 0,
-            requirements: Requirements::new(),
-            labels: Labels::new(),
-            annotations: Labels::new(),
-            taints: Vec::new(),
-            startup_taints: Vec::new(),
-            termination_grace_period: None,
-            min_values: BTreeMap::new(),
-            performance: Vec::new(),
             limits: Resources::from_iter([("cpu", 8000)]),
             max_nodes,
-            min_nodes: 0,
-            consolidate_after: None,
-            unusable: None,
-            instance_types: Arc::default(),
+            ..Pool::default()
         }
     }
 

@@ -6,7 +6,7 @@ use super::{InstanceType, Labels, Requirements, Resources, Taint};
 use crate::Text;
 
 /// A pool: what kind of nodes may be launched and how many.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pool {
     /// Its name.
     pub name: Text,

@@ -74,21 +74,9 @@ pub fn pool(name: &str, machines: Vec<InstanceType>) -> Pool {
     Pool {
         name: name.into(),
         provider: "simulated".into(),
-        weight: 0,
-        requirements: Requirements::new(),
-        labels: Labels::new(),
-        annotations: Labels::new(),
-        taints: Vec::new(),
-        startup_taints: Vec::new(),
-        termination_grace_period: None,
-        limits: Resources::new(),
-        min_values: std::collections::BTreeMap::new(),
-        performance: Vec::new(),
-        max_nodes: None,
-        min_nodes: 0,
         consolidate_after: Some(Duration::from_secs(30)),
-        unusable: None,
         instance_types: Arc::new(machines),
+        ..Pool::default()
     }
 }
 
