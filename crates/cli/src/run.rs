@@ -80,10 +80,10 @@ const HEEDS_NOMINATIONS: u32 = 35;
 #[command(next_help_heading = "Delays, deadlines and intervals")]
 struct Times {
     /// Plan when nothing has changed for this long.
-    #[arg(long, env = "WINDLASS_BATCH_IDLE", default_value = "1s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "WINDLASS_BATCH_IDLE", default_value = "500ms", value_parser = duration, value_name = "TIME")]
     batch_idle: Duration,
     /// Plan at the latest this long after the first change.
-    #[arg(long, env = "WINDLASS_BATCH_MAX", default_value = "2s", value_parser = duration, value_name = "TIME")]
+    #[arg(long, env = "WINDLASS_BATCH_MAX", default_value = "1s", value_parser = duration, value_name = "TIME")]
     batch_max: Duration,
     /// How long a claim may be without a machine before it is given up.
     #[arg(long, env = "WINDLASS_LAUNCH_DEADLINE", default_value = "5m", value_parser = duration, value_name = "TIME")]

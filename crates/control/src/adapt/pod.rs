@@ -3,8 +3,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet as ApiDaemonSet;
 use k8s_openapi::api::core::v1::{Pod as ApiPod, PodSpec};
-use windlass_core::Text;
-use windlass_core::model::{DaemonSet, Labels, Pod, PodId, PodOwner, PodShape, PodState};
+use windlass_api::labels::FIELD_MANAGER;
+use windlass_core::model::{DaemonSet, Labels, Nomination, Pod, PodId, PodOwner, PodShape, PodState};
 
 use super::shape::shape;
 use super::volume::claim_names;
@@ -58,13 +58,19 @@ fn forget_the_way_here(shape: &mut PodShape) {
     shape.tolerations.clear();
 }
 
-/// The node on which a pod that has none yet is expected.
-fn nominated(pod: &ApiPod, state: &PodState) -> Option<Text> {
+/// Where a pod that has no node yet is expected. Who said so is in the managed fields: whoever changes the field takes it
+/// over.
+fn nominated(pod: &ApiPod, state: &PodState) -> Option<Nomination> {
     if matches!(state, PodState::Bound(_)) {
         return None;
     }
-    let name = pod.status.as_ref()?.nominated_node_name.as_deref()?;
-    (!name.is_empty()).then(|| name.into())
+    let name = pod.status.as_ref()?.nominated_node_name.as_deref().filter(|name| !name.is_empty())?;
+    let ours = pod.metadata.managed_fields.iter().flatten().any(|entry| {
+        let fields =
+            entry.fields_v1.as_ref().and_then(|fields| fields.0.pointer("/f:status/f:nominatedNodeName"));
+        entry.manager.as_deref() == Some(FIELD_MANAGER) && fields.is_some()
+    });
+    Some(Nomination { node: name.into(), ours })
 }
 
 fn state(pod: &ApiPod, spec: &PodSpec) -> PodState {
@@ -104,9 +110,9 @@ fn owner(pod: &ApiPod) -> PodOwner {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use windlass_core::model::{PodOwner, PodState, Selector};
+    use windlass_core::model::{Nomination, PodOwner, PodState, Selector};
 
-    use super::{daemon_set, pod};
+    use super::{FIELD_MANAGER, daemon_set, pod};
 
     fn read(object: Value) -> Option<windlass_core::model::Pod> {
         pod(&serde_json::from_value(object).unwrap())
@@ -165,11 +171,29 @@ mod tests {
         });
         let pod = read(object.clone()).unwrap();
         assert_eq!(pod.labels.get("app").map(|value| &**value), Some("web"));
-        assert_eq!((&*pod.volume_claims[0], pod.nominated.as_deref()), ("c", Some("n1")));
+        let nominated = Nomination { node: "n1".into(), ours: false };
+        assert_eq!((&*pod.volume_claims[0], pod.nominated), ("c", Some(nominated)));
         let mut bound = object;
         bound["spec"]["nodeName"] = json!("n2");
         assert_eq!(read(bound).unwrap().nominated, None, "it is on a node: it is expected nowhere else");
         assert_eq!(with_spec(&json!({"containers": []})).nominated, None);
+    }
+
+    #[test]
+    fn a_nomination_is_ours_until_somebody_else_changes_it() {
+        let object = |manager: &str| {
+            let fields = json!({"f:status": {"f:nominatedNodeName": {}}});
+            let entry = |manager: &str, fields: &Value| json!({"manager": manager, "subresource": "status", "fieldsV1": fields});
+            let conditions = json!({"f:status": {"f:conditions": {}}});
+            json!({
+                "metadata": {"managedFields": [entry(manager, &fields), entry(FIELD_MANAGER, &conditions)]},
+                "spec": {"containers": []},
+                "status": {"nominatedNodeName": "n1"},
+            })
+        };
+        let ours = |manager: &str| read(object(manager)).unwrap().nominated.unwrap().ours;
+        assert!(ours(FIELD_MANAGER));
+        assert!(!ours("kube-scheduler"));
     }
 
     #[test]

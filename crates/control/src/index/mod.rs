@@ -3,6 +3,7 @@
 //! The methods are synchronous: a watch event goes in, and what comes out is who should look again ([`Changed`]).
 
 mod claims;
+mod expected;
 mod nodes;
 mod pods;
 mod pools;
@@ -32,6 +33,7 @@ pub use pools::{Catalogue, ProviderEntry};
 pub use shelf::Shelf;
 
 use crate::adapt::PoolDefinition;
+use expected::Expected;
 use shared::Shared;
 
 /// Who should look again after a change.
@@ -125,6 +127,7 @@ pub struct Index {
     avoided_offerings: Avoidance<OfferingOf>,
     /// Pods that the nodes launched for them did not help.
     held_pods: Avoidance<PodId>,
+    expected: Expected,
     shapes: Shared<PodShape>,
     labels: Shared<Labels>,
     texts: Shared<str>,

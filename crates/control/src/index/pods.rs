@@ -18,7 +18,7 @@ impl Index {
             }
             // Who is expected where changes no plan, but a node may wait for it.
             if (Pod { nominated: pod.nominated.clone(), ..(**known).clone() }) == pod {
-                let claims = self.claims_on(known.nominated.as_ref());
+                let claims = self.claims_on(known.nominated.as_ref().map(|nomination| &nomination.node));
                 Arc::make_mut(&mut self.pods).insert(pod.id.clone(), Arc::new(pod));
                 return Changed { plan: false, claims, providers: false };
             }
@@ -89,7 +89,9 @@ impl Index {
         if let PodState::Bound(node) = &mut pod.state {
             *node = self.texts.share(node.clone());
         }
-        pod.nominated = pod.nominated.take().map(|node| self.texts.share(node));
+        if let Some(nomination) = &mut pod.nominated {
+            nomination.node = self.texts.share(nomination.node.clone());
+        }
     }
 
     /// Labels that differ only in a part still share the keys and values that are the same.
@@ -149,7 +151,8 @@ mod tests {
         assert!(Arc::ptr_eq(&a.labels, &b.labels));
         assert!(Arc::ptr_eq(a.labels.get("app").unwrap(), c.labels.get("app").unwrap()));
         assert!(Arc::ptr_eq(&a.id.namespace, &c.id.namespace));
-        assert!(Arc::ptr_eq(a.nominated.as_ref().unwrap(), b.nominated.as_ref().unwrap()));
+        let node = |pod: &Pod| pod.nominated.clone().unwrap().node;
+        assert!(Arc::ptr_eq(&node(&a), &node(&b)));
     }
 
     #[test]

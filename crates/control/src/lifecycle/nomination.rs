@@ -90,23 +90,20 @@ impl Nominations {
     }
 }
 
-/// The pods that a claim was made for and that wait to be nominated to its node. A nomination to another node that is
-/// there was made by preemption and stands.
+/// The pods that are expected on a claim's node and wait to be nominated to it. A nomination that preemption
+/// made stands while its node does.
 pub(crate) fn missing(index: &Index, claim: &NodeClaim, node: &Node) -> Vec<PodId> {
-    let planned = adapt::claim(claim).pods;
-    planned
-        .into_iter()
-        .filter(|id| index.pod(id).is_some_and(|pod| waits_for(index, pod, &node.name)))
-        .collect()
+    let expected = index.expected_on(claim).into_iter();
+    expected.filter(|id| index.pod(id).is_some_and(|pod| waits_for(index, pod, &node.name))).collect()
 }
 
 /// Whether a pod may be nominated to a node and is not.
 pub(crate) fn waits_for(index: &Index, pod: &Pod, node: &str) -> bool {
     let waits = matches!(pod.state, PodState::Waiting | PodState::Unschedulable { .. });
-    let free = match pod.nominated.as_deref() {
-        Some(other) => other != node && index.node(other).is_none(),
-        None => true,
-    };
+    let free = pod
+        .nominated
+        .as_ref()
+        .is_none_or(|known| *known.node != *node && (known.ours || index.node(&known.node).is_none()));
     waits && free && !pod.deleting && !pod.shape.foreign_scheduler
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
@@ -43,27 +44,30 @@ impl Planner {
     pub(crate) async fn run(&self) {
         let mut next = Instant::now();
         let mut creations = JoinSet::new();
+        let mut nominations = JoinSet::new();
+        let mut last = Instant::now();
         loop {
-            tokio::select! {
-                () = self.bus.plan.notified() => self.let_settle().await,
-                () = sleep_until(next) => {}
+            if let Some(first_change) = self.change(last, next).await {
+                self.let_settle(first_change).await;
             }
-            next = Instant::now() + self.settings.plan_interval;
+            last = Instant::now();
+            next = last + self.settings.plan_interval;
             let Some(decision) = self.decide() else { continue };
             if let Some(wake_at) = decision.wake_at {
                 next = next.min(Instant::now() + until(wake_at, self.clock.now()));
             }
             self.executor.carry_out(&decision, &mut creations).await;
-            self.nominate(&decision).await;
+            while nominations.try_join_next().is_some() {}
+            if self.settings.nominates && nominations.is_empty() {
+                nominations.spawn(self.nominations(&decision));
+            }
         }
     }
 
     /// Tells the scheduler of the pods that fit on nodes that are there: it tries again by itself only when it sees a
-    /// reason to, and may give their room to others.
-    async fn nominate(&self, decision: &Plan) {
-        if !self.settings.nominates {
-            return;
-        }
+    /// reason to, and may give their room to others. There may be thousands, and new pods must not wait for that, so this
+    /// is done beside planning.
+    fn nominations(&self, decision: &Plan) -> impl Future<Output = ()> + Send + 'static {
         let mut by_node: BTreeMap<Text, Vec<PodId>> = BTreeMap::new();
         {
             let index = self.bus.index.lock();
@@ -77,14 +81,30 @@ impl Planner {
                 }
             }
         }
-        for (node, pods) in by_node {
-            nominate(&self.executor.client, &self.bus, &*self.clock, &pods, &node).await;
+        let (client, bus, clock) = (self.executor.client.clone(), self.bus.clone(), self.clock.clone());
+        async move {
+            for (node, pods) in by_node {
+                nominate(&client, &bus, &*clock, &pods, &node).await;
+            }
+        }
+    }
+
+    /// Waits for a change until then; when it came. What changed while the last plan was carried out counts from that
+    /// plan on: its pods have waited since then, for all that is known.
+    async fn change(&self, last_plan: Instant, until: Instant) -> Option<Instant> {
+        if self.bus.plan.notified().now_or_never().is_some() {
+            return Some(last_plan);
+        }
+        tokio::select! {
+            () = self.bus.plan.notified() => Some(Instant::now()),
+            () = sleep_until(until) => None,
         }
     }
 
     /// Waits until nothing has changed for a while, but not for ever.
-    async fn let_settle(&self) {
-        let latest = Instant::now() + self.settings.batch_max;
+    async fn let_settle(&self, first_change: Instant) {
+        let (longest, shortest) = (self.settings.batch_max, self.settings.batch_idle);
+        let latest = (first_change + longest).max(Instant::now() + shortest);
         loop {
             tokio::select! {
                 () = sleep(self.settings.batch_idle) => return,
@@ -133,6 +153,7 @@ impl Planner {
                 "planned"
             );
         }
+        self.bus.index.lock().expect(&decision.placements);
         self.tell(&decision, &report);
         Some(decision)
     }

@@ -18,7 +18,7 @@ pub use claim::{Claim, ClaimOffering, ClaimPhase, DisruptionReason, Launched};
 pub use instance_type::{InstanceType, Offering, OfferingKey};
 pub use labels::{Labels, well_known};
 pub use node::{Node, Readiness};
-pub use pod::{Pod, PodId, PodOwner, PodShape, PodState};
+pub use pod::{Nomination, Pod, PodId, PodOwner, PodShape, PodState};
 pub use pool::{Performance, Pool};
 pub use requirement::{Operator, Requirement, RequirementError, Requirements};
 pub use resources::{ResourceName, Resources};

@@ -37,6 +37,15 @@ impl Serialize for PodId {
     }
 }
 
+/// The node on which a pod that has none yet is expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nomination {
+    /// The node.
+    pub node: Text,
+    /// Whether Windlass said so and may change its mind. Otherwise the scheduler did, which is making room there.
+    pub ours: bool,
+}
+
 /// A pod that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
@@ -50,8 +59,8 @@ pub struct Pod {
     pub labels: Arc<Labels>,
     /// The names of the volume claims that it uses, in its namespace.
     pub volume_claims: Arc<[Text]>,
-    /// The node that it is expected on, as its status says.
-    pub nominated: Option<Text>,
+    /// Where it is expected, as its status says.
+    pub nominated: Option<Nomination>,
     /// Where it stands.
     pub state: PodState,
     /// Whether it is being deleted.

@@ -7,9 +7,9 @@ use super::place::Place;
 use super::view::View;
 use crate::model::{Claim, PodId};
 
-/// Gives pods the room on the claims that were made for them, and then on the nodes that the scheduler expects them on,
-/// before anybody else is looked at. This is what makes plans stable: what was packed once is not packed again,
-/// whatever becomes of the pods and nodes around it.
+/// Gives pods the room on the nodes that they are nominated to, and then on the claims that were made for them, before
+/// anybody else is looked at. This is what makes plans stable: what was packed once is not packed again, whatever
+/// becomes of the pods and nodes around it.
 ///
 /// Takes the room from the places, puts the pods that are served first in their classes, and says for each class where
 /// they go.
@@ -61,27 +61,33 @@ impl Place {
     }
 }
 
-/// Pods and the numbers of the places that they were promised.
+/// Pods and the numbers of the places that they were promised, the latest promises first: a pod for which a claim was made
+/// may have been sent elsewhere since.
 fn promises<'a>(view: &View<'a>, classes: &[Class], places: &[Place]) -> Vec<(usize, &'a PodId)> {
-    let of_place = |(number, place): (usize, &Place)| {
+    let mut promises = nominations(view, classes, places);
+    promises.extend(places.iter().enumerate().flat_map(|(number, place)| {
         let pods = claim_at(view, &place.target).map_or(&[][..], |claim| &claim.pods);
         pods.iter().map(move |pod| (number, pod))
-    };
-    let mut promises: Vec<(usize, &PodId)> = places.iter().enumerate().flat_map(of_place).collect();
-    let nodes = places.iter().enumerate().filter_map(|(number, place)| match &place.target {
-        Target::Node(node) => Some((node, number)),
-        Target::Claim(_) | Target::Launch(_) => None,
-    });
-    let nodes: BTreeMap<_, usize> = nodes.collect();
-    if !view.snapshot.pods.values().any(|pod| pod.nominated.is_some() && pod.node().is_none()) {
-        return promises;
-    }
-    let pods = classes.iter().flat_map(|class| &class.pods);
-    promises.extend(pods.filter_map(|pod| {
-        let pod = view.snapshot.pods.get(pod)?;
-        Some((*nodes.get(pod.nominated.as_ref()?)?, &pod.id))
     }));
     promises
+}
+
+fn nominations<'a>(view: &View<'a>, classes: &[Class], places: &[Place]) -> Vec<(usize, &'a PodId)> {
+    if !view.snapshot.pods.values().any(|pod| pod.nominated.is_some() && pod.node().is_none()) {
+        return Vec::new();
+    }
+    let nodes = places.iter().enumerate().filter_map(|(number, place)| match &place.target {
+        Target::Node(node) => Some((&**node, number)),
+        Target::Claim(claim) => Some((&*view.node_of(claim)?.name, number)),
+        Target::Launch(_) => None,
+    });
+    let nodes: BTreeMap<&str, usize> = nodes.collect();
+    let pods = classes.iter().flat_map(|class| &class.pods);
+    let nominated = pods.filter_map(|pod| {
+        let pod = view.snapshot.pods.get(pod)?;
+        Some((*nodes.get(&*pod.nominated.as_ref()?.node)?, &pod.id))
+    });
+    nominated.collect()
 }
 
 fn classes_of(classes: &[Class], promises: &[(usize, &PodId)]) -> BTreeMap<PodId, usize> {

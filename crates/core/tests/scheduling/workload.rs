@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use windlass_core::model::{
-    AffinityTerm, HostPort, InstanceType, Labels, Namespaces, Operator, Pod, PodId, PodShape, PodState, Pool,
-    Requirements, Selector, SpreadConstraint, Toleration, VolumeClaim, Weighted, well_known,
+    AffinityTerm, HostPort, InstanceType, Labels, Namespaces, Nomination, Operator, Pod, PodId, PodShape,
+    PodState, Pool, Requirements, Selector, SpreadConstraint, Toleration, VolumeClaim, Weighted, well_known,
 };
 
 use crate::cluster::{Cluster, NOW};
@@ -223,7 +223,7 @@ impl Cluster {
                 shape: shape.clone(),
                 labels: labels.clone(),
                 volume_claims: claims.iter().map(own).collect(),
-                nominated: nominated.as_deref().map(Into::into),
+                nominated: nominated.as_deref().map(|node| Nomination { node: node.into(), ours: false }),
                 state: state.clone(),
                 deleting,
             };
