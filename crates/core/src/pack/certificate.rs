@@ -61,6 +61,13 @@ impl Certificate {
         worth.sum::<f64>() - self.savings
     }
 
+    /// No way to place so many pods of each item weighs less: what the search minimises is less than what is paid by what
+    /// the pods take of the credit.
+    pub(super) fn least_weight(&self, model: &Model, counts: &[u64]) -> f64 {
+        let taken = counts.iter().enumerate().map(|(item, count)| model.credit_of_item(item) * float(*count));
+        ((self.worth(counts) - taken.sum::<f64>()) * CAUTION).max(0.0)
+    }
+
     /// No way to place so many pods of each item costs less.
     pub(super) fn bound(&self, counts: &[u64]) -> u64 {
         whole(self.worth(counts) * CAUTION)

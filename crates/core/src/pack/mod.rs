@@ -107,7 +107,7 @@ impl Found {
     }
 
     fn repack(&mut self, model: &Model, budget: &mut dyn Budget) {
-        let bound = self.certificate.bound(&self.solution.placed(model));
+        let bound = self.certificate.least_weight(model, &self.solution.placed(model));
         let mut repack = Repack::new(model, self.solution.clone(), self.values.clone());
         repack.run(budget, bound);
         self.statistics.repacks = repack.tries;

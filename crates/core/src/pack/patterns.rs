@@ -27,6 +27,7 @@ pub(super) struct Patterns<'m> {
     pricing: Pricing<'m>,
     /// The best proof so far.
     pub(super) certificate: Certificate,
+    /// What no mix weighs less than by that proof.
     bound: f64,
     /// How much the prices of the best proof count against those of the mix.
     calm: f64,
@@ -57,7 +58,7 @@ impl<'m> Patterns<'m> {
                 patterns.push(Pattern { machine, fill: vec![(item, model.most(machine, item))] });
             }
         }
-        let bound = float(certificate.bound(&model.counts()));
+        let bound = certificate.least_weight(model, &model.counts());
         let cover = program(model, &patterns, &[], &model.counts(), &Stock::new(model));
         let pricing = Pricing::new(model);
         Self {
@@ -115,7 +116,7 @@ impl<'m> Patterns<'m> {
         let fees: Vec<f64> = (0..self.model.machines.len()).map(|machine| self.fee(machine)).collect();
         let Offered { found, tops } = self.pricing.look(prices, &fees, steps);
         let certificate = Certificate::new(self.model, prices.to_vec(), &tops);
-        let bound = float(certificate.bound(&self.model.counts()));
+        let bound = certificate.least_weight(self.model, &self.model.counts());
         if bound > self.bound {
             (self.bound, self.certificate) = (bound, certificate);
         }

@@ -24,8 +24,8 @@ pub(super) struct Repack<'m> {
 const OUT: usize = 6;
 /// The most machines tried for one filling.
 const MACHINES: usize = 16;
-/// It ends when the answer can be no more than one part in this many above the least cost.
-const ENOUGH: u64 = 2000;
+/// It ends when the answer can be no more than this part above the least weight.
+const ENOUGH: f64 = 1.0 / 2000.0;
 /// Nodes among which the worst is chosen.
 const RIVALS: usize = 3;
 
@@ -36,11 +36,11 @@ impl<'m> Repack<'m> {
         Self { model, greedy, stock, solution, values, dice: Dice::new(), tries: 0, improvements: 0 }
     }
 
-    /// Goes on until the budget is spent or nothing can be cheaper than the bound.
-    pub(super) fn run(&mut self, budget: &mut dyn Budget, bound: u64) {
+    /// Goes on until the budget is spent or nothing can weigh less.
+    pub(super) fn run(&mut self, budget: &mut dyn Budget, least: f64) {
         let mut total = self.solution.weight(self.model);
         while budget.left() > 0.0 && !self.solution.nodes.is_empty() {
-            if self.solution.left_over() == 0 && total - total / ENOUGH <= bound {
+            if self.solution.left_over() == 0 && float(total) * (1.0 - ENOUGH) <= least {
                 break;
             }
             self.tries += 1;

@@ -173,3 +173,10 @@ fn pods_that_ask_for_nothing_get_a_node_too() {
     let cluster = Cluster::new([pool("general", vec![small(), large()])]);
     assert_eq!(cluster.pending("idle", 5, PodShape::default()).launches(), [("small".to_owned(), 5)]);
 }
+
+#[test]
+fn few_pods_are_packed_as_tightly_as_many() {
+    let cluster = Cluster::new([pool("general", vec![machine("four", 4, 16, "0.10")])]);
+    let pods = cluster.pending("small", 24, asks(1000, 128)).pending("middle", 8, asks(1500, 128));
+    assert_eq!(pods.pending("large", 8, asks(2500, 128)).launches().len(), 14, "every core is used");
+}
