@@ -5,24 +5,24 @@ use super::order::Canonical;
 use super::problem::Problem;
 
 /// The classes, in canonical order, where those that are the same stand side by side.
-pub(super) fn items(problem: &Problem, canonical: &Canonical) -> Vec<Item> {
+pub(super) fn items(problem: &Problem, canonical: &Canonical<'_>) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
-    let offers_of = |class: usize| &problem.classes[class].offers;
     for (class, shape) in &canonical.classes {
         let count = u64::from(problem.classes[*class].count);
+        let choice = canonical.choices.get(&problem.classes[*class].offers).copied().unwrap_or_default();
         match items.last_mut() {
-            Some(last) if last.shape == *shape && offers_of(last.origins[0].0) == offers_of(*class) => {
+            Some(last) if last.shape == *shape && last.choice == choice => {
                 last.count += count;
                 last.origins.push((*class, count));
             }
-            _ => items.push(Item { count, shape: shape.clone(), origins: vec![(*class, count)] }),
+            _ => items.push(Item { count, shape: shape.clone(), choice, origins: vec![(*class, count)] }),
         }
     }
     items
 }
 
 /// The offers, in canonical order, which is that of their prices.
-pub(super) fn machines(problem: &Problem, canonical: &Canonical) -> Vec<Machine> {
+pub(super) fn machines(problem: &Problem, canonical: &Canonical<'_>) -> Vec<Machine> {
     let mut machines: Vec<Machine> = Vec::new();
     for (number, capacity) in &canonical.offers {
         let offer = &problem.offers[*number];

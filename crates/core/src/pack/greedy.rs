@@ -17,6 +17,9 @@ pub(super) struct Greedy<'m> {
 /// How often what is scarce is looked at. Each stage places half of what is left.
 const STAGES: usize = 4;
 
+/// How many items must have found their place before they are dropped from what is looked at.
+const DROP_AT: usize = 64;
+
 /// What is to be packed.
 enum Wanted {
     Items(Vec<usize>),
@@ -83,7 +86,8 @@ impl<'m> Greedy<'m> {
         stock: &mut Stock<'m>,
         limit: u64,
     ) -> Vec<Node> {
-        let mut weight = 0_u64;
+        let (mut weight, mut placed) = (0_u64, 0);
+        let mut pods = left.iter().fold(0, |sum: u64, left| sum.saturating_add(*left));
         let mut nodes = Vec::new();
         let mut wanted = Wanted::of(self.model, left);
         let tried =
@@ -93,7 +97,7 @@ impl<'m> Greedy<'m> {
         // Bids get no better as pods get their places, so one that still holds when its turn comes beats the others.
         let mut finish: Option<Finish> = None;
         while let Some(best) = (0..bids.len()).max_by(|a, b| bids[*a].compare(&bids[*b])) {
-            if let Some((machine, fill)) = self.one_for_all(&bids, left, stock) {
+            if let Some((machine, fill)) = self.one_for_all(&bids, pods, left, stock) {
                 let whole = weight.saturating_add(self.model.machines[machine].weight);
                 if finish.as_ref().is_none_or(|finish| whole < finish.weight) {
                     finish = Some(Finish { after: nodes.len(), weight: whole, machine, fill });
@@ -113,13 +117,18 @@ impl<'m> Greedy<'m> {
             stock.take(machine, times);
             for (item, count) in &bid.fill {
                 left[*item] -= count * times;
+                pods = pods.saturating_sub(count * times);
             }
             weight = weight.saturating_add(self.model.machines[machine].weight.saturating_mul(times));
             nodes.push(Node { machine, fill: bid.fill.clone(), repeat: times });
             if weight > limit {
                 break;
             }
-            wanted.drop_placed(left);
+            placed += bid.fill.iter().filter(|(item, _)| left[*item] == 0).count();
+            if placed >= DROP_AT {
+                wanted.drop_placed(left);
+                placed = 0;
+            }
         }
         let stranded = left.iter().any(|left| *left > 0);
         let better = |finish: &Finish| finish.weight <= limit && (stranded || finish.weight < weight);
@@ -159,11 +168,10 @@ impl<'m> Greedy<'m> {
         Some(Bid { machine, fill: filling.fill, pods, yields, worth: filling.worth })
     }
 
-    /// The cheapest of the machines that hold all that is left. The last pods are worth little, and what holds most for its
+    /// The cheapest of the machines that hold all the pods that are left. The last pods are worth little, and what holds most for its
     /// price need not be what is cheapest for them.
-    fn one_for_all(&self, bids: &[Bid], left: &[u64], stock: &Stock<'m>) -> Option<(usize, Fill)> {
-        let total: u64 = left.iter().fold(0, |sum: u64, left| sum.saturating_add(*left));
-        let mut able = bids.iter().filter(|bid| bid.pods >= total && stock.room(bid.machine) > 0).peekable();
+    fn one_for_all(&self, bids: &[Bid], pods: u64, left: &[u64], stock: &Stock<'m>) -> Option<(usize, Fill)> {
+        let mut able = bids.iter().filter(|bid| bid.pods >= pods && stock.room(bid.machine) > 0).peekable();
         able.peek()?;
         let all: Fill =
             (0..left.len()).map(|item| (item, left[item])).filter(|(_, left)| *left > 0).collect();

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::model::Model;
+use super::model::{Item, Model};
 
 /// Items that are the same but for what they cannot share a node with. Where there are many items, the question what to put
 /// on a node is first answered for kinds, of which there are few.
@@ -10,12 +10,13 @@ pub(super) struct Kinds(pub(super) Vec<Vec<usize>>);
 impl Kinds {
     /// Sorts items into kinds: those that ask for the same and may use the same machines.
     pub(super) fn of(model: &Model, items: &[usize]) -> Self {
-        let mut numbers: BTreeMap<(Vec<u64>, Vec<bool>), usize> = BTreeMap::new();
+        let mut numbers: BTreeMap<(&[i64], usize, Vec<u64>), usize> = BTreeMap::new();
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         for item in items {
-            let ask = model.ask(*item).iter().map(|ask| ask.to_bits()).collect();
-            let machines = (0..model.machines.len()).map(|machine| model.most(machine, *item) > 0).collect();
-            let number = *numbers.entry((ask, machines)).or_insert_with(|| {
+            let Item { shape, choice, .. } = &model.items[*item];
+            // What they are asked to pay for, some slots among it.
+            let priced = model.ask(*item).iter().skip(shape.request.len()).map(|ask| ask.to_bits()).collect();
+            let number = *numbers.entry((&shape.request, *choice, priced)).or_insert_with(|| {
                 kinds.push(Vec::new());
                 kinds.len() - 1
             });

@@ -1,10 +1,10 @@
 //! The problem as the packer sees it: alike things merged, useless ones dropped, everything in canonical order.
 
 use super::number::{amount, float, signed, whole};
-use super::order::{Canonical, Shape};
+use super::order::{Canonical, Shape, numbered};
 use super::problem::{Pool, Problem};
 use super::relaxed::cost;
-use super::{alike, dominated};
+use super::{OfferSet, alike, dominated};
 
 /// How many pods of which class a node holds, by class.
 pub(super) type Fill = Vec<(usize, u64)>;
@@ -17,6 +17,8 @@ const WIDE_SLOTS: usize = 4;
 pub(super) struct Item {
     pub(super) count: u64,
     pub(super) shape: Shape,
+    /// The same for items that may use the same machines.
+    pub(super) choice: usize,
     /// The classes of the input with their counts.
     pub(super) origins: Vec<(usize, u64)>,
 }
@@ -71,12 +73,8 @@ impl Model {
         let canonical = Canonical::of(problem);
         let machines = alike::machines(problem, &canonical);
         let items = alike::items(problem, &canonical);
-        let admits = |machine: &Machine, item: &Item| {
-            let class = item.origins.first().and_then(|(class, _)| problem.classes.get(*class));
-            let offer = machine.origins.first().map(|(offer, _)| *offer);
-            class.zip(offer).is_some_and(|(class, offer)| class.offers.contains(offer))
-        };
-        Self::assemble(items, machines, problem, canonical.asked, admits, credit)
+        let choices: Vec<&OfferSet> = canonical.choices.into_keys().collect();
+        Self::assemble(items, machines, problem, canonical.asked, &choices, credit)
     }
 
     fn assemble(
@@ -84,7 +82,7 @@ impl Model {
         machines: Vec<Machine>,
         problem: &Problem,
         asked: Vec<usize>,
-        admits: impl Fn(&Machine, &Item) -> bool,
+        choices: &[&OfferSet],
         credit: bool,
     ) -> Self {
         let total = total(&items, asked.len());
@@ -112,9 +110,9 @@ impl Model {
             parts: 0,
             credits: Vec::new(),
         };
-        model.drop_hopeless(&admits);
+        model.drop_hopeless(choices);
         model.measure(&total, credit);
-        model.count_most(&admits);
+        model.count_most(choices);
         model.divide();
         model
     }
@@ -166,23 +164,19 @@ impl Model {
         self.items.iter().map(|item| item.count).collect()
     }
 
-    /// How many times an item fits into free room, up to a number.
-    fn fits(&self, machine: &Machine, item: &Item) -> u64 {
-        let resources = item.shape.request.iter().zip(&machine.capacity);
+    /// How many pods of an item the slots of a node hold, all of them at most.
+    fn slots_hold(&self, item: &Item) -> u64 {
         let slots = item.shape.slots.iter().map(|(slot, ask)| (ask, self.slots.get(*slot).unwrap_or(&0)));
-        let pairs = resources.chain(slots).filter(|(ask, _)| **ask > 0);
-        pairs
-            .map(|(ask, there)| u64::try_from(there / ask).unwrap_or(0))
-            .min()
-            .unwrap_or(u64::MAX)
-            .min(item.count)
+        times(slots).min(item.count)
     }
 
     /// Pods that fit on no machine are left over whatever happens, so nothing more is thought about them.
-    fn drop_hopeless(&mut self, admits: &impl Fn(&Machine, &Item) -> bool) {
+    fn drop_hopeless(&mut self, choices: &[&OfferSet]) {
         let mut items = std::mem::take(&mut self.items);
         items.retain(|item| {
-            self.machines.iter().any(|machine| admits(machine, item) && self.fits(machine, item) > 0)
+            let holds = |machine: &Machine| times(item.shape.request.iter().zip(&machine.capacity)) > 0;
+            let admits = |machine: &Machine| machine.is_in(choices[item.choice]);
+            self.slots_hold(item) > 0 && self.machines.iter().any(|machine| admits(machine) && holds(machine))
         });
         self.items = items;
     }
@@ -225,12 +219,21 @@ impl Model {
         wide
     }
 
-    fn count_most(&mut self, admits: &impl Fn(&Machine, &Item) -> bool) {
+    /// Thousands of items may differ only in what they have to do with each other, so each request is held against each
+    /// machine once.
+    fn count_most(&mut self, choices: &[&OfferSet]) {
+        let requests = numbered(self.items.iter().map(|item| &item.shape.request));
+        let numbers = self.items.iter().filter_map(|item| requests.get(&item.shape.request).copied());
+        let bounds: Vec<(usize, u64)> =
+            numbers.zip(&self.items).map(|(request, item)| (request, self.slots_hold(item))).collect();
         let mut most = Vec::with_capacity(self.machines.len() * self.items.len());
         for machine in &self.machines {
-            most.extend(self.items.iter().map(|item| {
-                if admits(machine, item) {
-                    u32::try_from(self.fits(machine, item)).unwrap_or(u32::MAX)
+            let held: Vec<u64> =
+                requests.keys().map(|request| times(request.iter().zip(&machine.capacity))).collect();
+            let admitted: Vec<bool> = choices.iter().map(|choice| machine.is_in(choice)).collect();
+            most.extend(self.items.iter().zip(&bounds).map(|(item, (request, bound))| {
+                if admitted[item.choice] {
+                    u32::try_from(held[*request].min(*bound)).unwrap_or(u32::MAX)
                 } else {
                     0
                 }
@@ -241,9 +244,9 @@ impl Model {
 
     /// Finds what belongs together, by flooding from one item to the machines it may use and back.
     fn divide(&mut self) {
-        let (items, machines) = (self.items.len(), self.machines.len());
+        let items = self.items.len();
         let mut part_of_item = vec![usize::MAX; items];
-        let mut part_of_machine = vec![usize::MAX; machines];
+        let mut part_of_machine = vec![usize::MAX; self.machines.len()];
         for start in 0..items {
             if part_of_item[start] != usize::MAX {
                 continue;
@@ -251,14 +254,15 @@ impl Model {
             part_of_item[start] = self.parts;
             let mut reached = vec![start];
             while let Some(item) = reached.pop() {
-                for machine in (0..machines).filter(|machine| self.most(*machine, item) > 0) {
-                    if part_of_machine[machine] == usize::MAX {
-                        part_of_machine[machine] = self.parts;
-                        for other in (0..items).filter(|other| self.most(machine, *other) > 0) {
-                            if part_of_item[other] == usize::MAX {
-                                part_of_item[other] = self.parts;
-                                reached.push(other);
-                            }
+                for (machine, part) in part_of_machine.iter_mut().enumerate() {
+                    if *part != usize::MAX || self.most(machine, item) == 0 {
+                        continue;
+                    }
+                    *part = self.parts;
+                    for other in (0..items).filter(|other| self.most(machine, *other) > 0) {
+                        if part_of_item[other] == usize::MAX {
+                            part_of_item[other] = self.parts;
+                            reached.push(other);
                         }
                     }
                 }
@@ -267,6 +271,12 @@ impl Model {
         }
         (self.part_of_item, self.part_of_machine) = (part_of_item, part_of_machine);
     }
+}
+
+/// How often something that is asked for is there: amounts asked for, and what there is of each.
+fn times<'a>(pairs: impl Iterator<Item = (&'a i64, &'a i64)>) -> u64 {
+    let asked = pairs.filter(|(ask, _)| **ask > 0);
+    asked.map(|(ask, there)| u64::try_from(there / ask).unwrap_or(0)).min().unwrap_or(u64::MAX)
 }
 
 fn total(items: &[Item], dims: usize) -> Vec<i64> {
@@ -278,6 +288,11 @@ fn total(items: &[Item], dims: usize) -> Vec<i64> {
 }
 
 impl Machine {
+    /// Whether it is among some offers.
+    fn is_in(&self, offers: &OfferSet) -> bool {
+        self.origins.first().is_some_and(|(offer, _)| offers.contains(*offer))
+    }
+
     /// Whether another one is the same to the pods and to the pool.
     pub(super) fn alike(&self, other: &Self) -> bool {
         (&self.capacity, self.pool, &self.counted, self.admission)

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 /// Which offers pods may use, as bits: thousands of classes share hundreds of offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OfferSet(Vec<u64>);
@@ -27,6 +29,18 @@ impl OfferSet {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
+    }
+
+    /// Those that are in a range.
+    #[must_use]
+    pub fn within(&self, range: &Range<usize>) -> Self {
+        // The bits of a word from a number on.
+        let from = |number: usize, word: usize| match number.saturating_sub(word * BITS) {
+            skipped if skipped < BITS => u64::MAX << skipped,
+            _ => 0,
+        };
+        let words = self.0.iter().take(range.end.div_ceil(BITS)).enumerate();
+        Self(words.map(|(word, bits)| bits & from(range.start, word) & !from(range.end, word)).collect())
     }
 
     /// The offers in order.
@@ -62,5 +76,9 @@ mod tests {
         assert_eq!(set.iter().collect::<Vec<_>>(), [3, 63, 64, 700]);
         assert!(set.contains(64) && !set.contains(65) && !set.contains(10_000));
         assert_eq!(OfferSet::first(3).iter().count(), 3);
+        let among = |range| set.within(&range).iter().collect::<Vec<_>>();
+        assert_eq!(among(0..64), [3, 63]);
+        assert_eq!(among(63..700), [63, 64]);
+        assert_eq!(among(64..1000), [64, 700]);
     }
 }

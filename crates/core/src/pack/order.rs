@@ -16,24 +16,26 @@ pub(super) struct Shape {
 }
 
 /// Classes and offers in canonical order, as numbers of the input.
-pub(super) struct Canonical {
+pub(super) struct Canonical<'p> {
     /// The resources that some pod asks for.
     pub(super) asked: Vec<usize>,
     pub(super) classes: Vec<(usize, Shape)>,
     pub(super) offers: Vec<(usize, Vec<i64>)>,
+    /// The different sets of offers that classes may use, numbered.
+    pub(super) choices: BTreeMap<&'p OfferSet, usize>,
     /// For each offer of the input a number that is the same for those that the same classes may use.
     pub(super) admission: Vec<usize>,
 }
 
-impl Canonical {
-    pub(super) fn of(problem: &Problem) -> Self {
+impl<'p> Canonical<'p> {
+    pub(super) fn of(problem: &'p Problem) -> Self {
         let asked = asked(problem);
         let wanted = problem.classes.iter().enumerate().filter(|(_, class)| class.count > 0);
         let mut classes: Vec<(usize, Shape)> =
             wanted.map(|(number, class)| (number, shape(class, &asked))).collect();
         let capacities: Vec<Vec<i64>> = problem.offers.iter().map(|offer| capacity(offer, &asked)).collect();
 
-        let sets: BTreeMap<&OfferSet, usize> =
+        let sets: BTreeMap<&'p OfferSet, usize> =
             numbered(classes.iter().map(|(class, _)| &problem.classes[*class].offers));
         let looks = ranks(problem.offers.iter().zip(&capacities).map(|(offer, capacity)| {
             (offer.price, capacity, offer.available, &offer.counted, limits(problem, offer))
@@ -63,7 +65,8 @@ impl Canonical {
         });
         let mut offers: Vec<(usize, Vec<i64>)> = capacities.into_iter().enumerate().collect();
         offers.sort_by(|(a, _), (b, _)| (looks[*a], &kinds_of[*a], *a).cmp(&(looks[*b], &kinds_of[*b], *b)));
-        Self { asked, classes, offers, admission: ranks(users.iter()) }
+        let admission = ranks(users.iter());
+        Self { asked, classes, offers, choices: sets, admission }
     }
 }
 
@@ -99,7 +102,8 @@ fn limits<'p>(problem: &'p Problem, offer: &Offer) -> Option<(Option<u32>, &'p [
     problem.pools.get(offer.pool).map(|Pool { max_nodes, limits }| (*max_nodes, limits.as_slice()))
 }
 
-fn numbered<T: Ord>(things: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
+/// Distinct things, numbered in their order.
+pub(super) fn numbered<T: Ord>(things: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
     let mut numbers: BTreeMap<T, usize> = things.map(|thing| (thing, 0)).collect();
     for (number, of) in numbers.values_mut().enumerate() {
         *of = number;

@@ -80,6 +80,8 @@ pub(super) fn assign(stage: &Stage<'_>) -> Assignment {
 struct Open<'p> {
     number: usize,
     place: &'p Place,
+    /// Which it is in the order of precedence.
+    rank: usize,
     free: Amounts,
     /// What that is worth.
     room: f64,
@@ -100,13 +102,12 @@ impl Stage<'_> {
         let smallest = self.smallest();
         let (mut open, mut shut): (Vec<_>, Vec<_>) =
             self.open().into_iter().partition(|open| open.has_room_for(&smallest));
-        sort(&mut open, Tactic::First);
         for (class, kept) in self.classes.iter().zip(self.kept) {
-            if let Tactic::Fullest = tactic {
-                sort(&mut open, tactic);
-            }
             let mut spots = kept.clone();
             let left = class.pods.len().saturating_sub(spots.iter().map(|spot| spot.count).sum());
+            if left > 0 && matches!(tactic, Tactic::Fullest) {
+                open.sort_by(Open::by_room);
+            }
             let left = self.fill(class, left, &mut open, &mut spots, &mut assignment.tallies);
             if spots.len() > kept.len() {
                 shut.extend(open.extract_if(.., |open| !open.has_room_for(&smallest)));
@@ -121,7 +122,7 @@ impl Stage<'_> {
                 break;
             }
             open.append(&mut shut);
-            sort(&mut open, Tactic::First);
+            open.sort_by_key(|open| open.rank);
             for open in &mut open {
                 self.take_back(open, leaving.get(&open.number).map_or(&[], Vec::as_slice));
             }
@@ -153,11 +154,13 @@ impl Stage<'_> {
         moved
     }
 
+    /// All places, in the order of precedence.
     fn open(&self) -> Vec<Open<'_>> {
-        let places = self.places.iter().enumerate();
-        let opened = places.map(|(number, place)| {
+        let mut places: Vec<(usize, &Place)> = self.places.iter().copied().enumerate().collect();
+        places.sort_by(|(_, a), (_, b)| a.precedence(b));
+        let opened = places.into_iter().enumerate().map(|(rank, (number, place))| {
             let free = place.free.clone();
-            Open { number, place, room: self.worth.measure(&free), free }
+            Open { number, place, rank, room: self.worth.measure(&free), free }
         });
         opened.collect()
     }
@@ -292,13 +295,6 @@ impl Stage<'_> {
         }
         least.retain(|(_, amount)| *amount > 0);
         least
-    }
-}
-
-fn sort(open: &mut [Open<'_>], tactic: Tactic) {
-    match tactic {
-        Tactic::First => open.sort_by(|a, b| a.place.precedence(b.place)),
-        Tactic::Fullest => open.sort_by(Open::by_room),
     }
 }
 

@@ -57,16 +57,23 @@ pub(super) fn choices<'s>(
 ) -> Vec<OfferSet> {
     let open: Vec<bool> = scene.candidates.iter().map(|each| budget.room(each, 1) > 0).collect();
     // Many classes ask for the same and differ only in what they have to do with others.
-    let mut suitable: BTreeMap<(usize, &Demand), Vec<usize>> = BTreeMap::new();
+    let mut suitable: BTreeMap<(usize, &Demand), (Vec<usize>, OfferSet)> = BTreeMap::new();
+    let demanding = scene.pools.iter().any(|pool| !pool.min_values.is_empty());
     let of_class = |(class, left): (&'s Class, &usize)| {
         if *left == 0 {
             return OfferSet::default();
         }
-        let suitable = suitable.entry((class.constraint, &class.request)).or_insert_with(|| {
+        let (suitable, as_set) = suitable.entry((class.constraint, &class.request)).or_insert_with(|| {
             let all = scene.candidates.iter().zip(&open).enumerate();
             let suitable = all.filter(|(_, (candidate, open))| **open && candidate.suits(class));
-            suitable.map(|(number, _)| number).collect()
+            let suitable: Vec<usize> = suitable.map(|(number, _)| number).collect();
+            let as_set = suitable.iter().copied().collect();
+            (suitable, as_set)
         });
+        let wishes = scene.wishes.get(class.number).filter(|wishes| wishes.len() > 0);
+        if concessions.barred.is_empty() && !demanding && wishes.is_none() {
+            return as_set.clone();
+        }
         let barred = |number: &usize| {
             let pool = scene.candidates.get(*number).map(|candidate| candidate.pool_number);
             pool.is_some_and(|pool| concessions.barred.contains(&(class.number, pool)))
@@ -77,7 +84,7 @@ pub(super) fn choices<'s>(
         }
         let usable = flexibility::of_flexible_pools(scene, class, usable);
         let given_up = concessions.wishes.get(class.number).copied().unwrap_or(0);
-        match scene.wishes.get(class.number) {
+        match wishes {
             Some(wishes) => wishes.choose(given_up, &scene.candidates, tallies, usable).into_iter().collect(),
             None => usable.into_iter().collect(),
         }

@@ -44,8 +44,7 @@ pub(super) fn pack<'p, 'a>(
     for tier in scene.candidates.chunk_by(|a, b| a.pool.weight == b.pool.weight) {
         let numbers = first..first + tier.len();
         first = numbers.end;
-        let in_tier = |offers: &OfferSet| offers.iter().filter(|number| numbers.contains(number)).collect();
-        let choices: Vec<OfferSet> = choices.iter().map(in_tier).collect();
+        let choices: Vec<OfferSet> = choices.iter().map(|offers| offers.within(&numbers)).collect();
         let Tier { packing, parcels } = pack_tier(scene, &choices, &left, assignment, budget, search);
         for node in &packing.nodes {
             let Some(offer) = scene.candidates.get(node.offer) else { continue };

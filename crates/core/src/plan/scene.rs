@@ -165,7 +165,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         let mut classes = classes(groups, &numbers, &dimensions, |request| worth.of_demand(request));
         let kept = promise::keep(view, &mut classes, &mut places);
         let settings = &view.snapshot.settings;
-        let wishes = classes.iter().map(|class| Wishes::of(class, &candidates, settings)).collect();
+        let wishes = Wishes::of_all(&classes, &candidates, settings);
         let demanded = demanded(&classes);
         number_spots(&mut candidates, &demanded, &tallies);
         Self {

@@ -50,6 +50,7 @@ pub(super) fn split(
         rooms: &assignment.rooms,
         tallies: assignment.tallies.clone(),
         followers: followers(scene),
+        leaned_on: leaned_on(scene, &left),
         grounds: BTreeMap::new(),
         reach: BTreeMap::new(),
     };
@@ -87,6 +88,8 @@ struct Map<'m, 's, 'a> {
     tallies: Vec<Tally>,
     /// For each tally the classes that have to be with those that are counted.
     followers: BTreeMap<usize, Vec<&'m Class>>,
+    /// The tallies that some class wants spread evenly over more than single nodes.
+    leaned_on: BTreeSet<usize>,
     /// What has been found out about where machines are.
     grounds: BTreeMap<Ground<'m>, Vec<Region<'m>>>,
     /// In which domains, by a label, machines are that are to be chosen from.
@@ -106,6 +109,14 @@ fn followers<'m>(scene: &'m Scene<'_, '_>) -> BTreeMap<usize, Vec<&'m Class>> {
         }
     }
     followers
+}
+
+/// The tallies by which pods that have no place must be spread over zones and the like.
+fn leaned_on(scene: &Scene<'_, '_>, left: &[usize]) -> BTreeSet<usize> {
+    let waits = |class: &&Class| left.get(class.number).is_some_and(|left| *left > 0);
+    let rules = scene.classes.iter().filter(waits).flat_map(|class| &class.relations.rules);
+    let wide = rules.filter(|rule| matches!(rule, Rule::Spread { .. }) && !scene.is_of_one_node(rule));
+    wide.map(Rule::tally).collect()
 }
 
 /// The region in which a node is, which is made if need be.
@@ -136,15 +147,25 @@ impl<'m> Map<'m, '_, '_> {
     }
 
     /// The labels that several nodes can have in common and that matter to the class, or to another that has to follow
-    /// it.
+    /// it or is spread among its pods.
     fn wide_keys(&self, class: &Class, left: &[usize]) -> Vec<usize> {
         let own = class.relations.rules.iter().chain(class.relations.wishes.iter().map(|wish| &wish.rule));
         let own = own.filter_map(|rule| Some(self.tallies.get(rule.tally())?.key));
         let followed = self.followers(class, left).into_iter().map(|(_, key)| key);
-        let mut wide: Vec<usize> = own.chain(followed).filter(|key| self.is_wide(*key)).collect();
+        let leaned_on = self.leaned_on(class).filter_map(|tally| Some(self.tallies.get(tally)?.key));
+        let all = own.chain(followed).chain(leaned_on);
+        let mut wide: Vec<usize> = all.filter(|key| self.is_wide(*key)).collect();
         wide.sort_unstable();
         wide.dedup();
         wide
+    }
+
+    /// The tallies in which a class is counted and which others want even, its own wishes aside. Whoever looks at them is
+    /// kept out of where they are many, so that even pods to which it is all the same are best not all in one zone.
+    fn leaned_on(&self, class: &Class) -> impl Iterator<Item = usize> {
+        let own = |tally: usize| class.relations.rules.iter().any(|rule| rule.tally() == tally);
+        let counted = class.relations.counted_in.iter().copied();
+        counted.filter(move |tally| self.leaned_on.contains(tally) && !own(*tally))
     }
 
     /// The classes with pods left that have to go where pods of a class are, and by which label.
@@ -189,6 +210,8 @@ impl<'m> Map<'m, '_, '_> {
     fn grounds(&mut self, class: &'m Class, pods: usize, keys: &[usize]) -> Vec<Region<'m>> {
         let Some(offers) = self.choices.get(class.number) else { return Vec::new() };
         let scene = self.scene;
+        // About how many pods is enough to tell about what each costs.
+        let pods = pods.next_power_of_two();
         let ground = (&class.request, offers, keys.to_vec(), pods);
         let regions = self.grounds.entry(ground).or_insert_with(|| {
             let mut regions: Vec<Region<'m>> = Vec::new();
@@ -245,6 +268,7 @@ impl<'m> Map<'m, '_, '_> {
     fn shares(&mut self, class: &Class, mut left: usize, regions: &mut [Region<'_>]) -> (Vec<usize>, usize) {
         let relations = &class.relations;
         let mut shares = vec![0; regions.len()];
+        let leaned_on: Vec<usize> = self.leaned_on(class).collect();
         while left > 0 {
             let survey = relations.survey(&self.tallies);
             let allowed = regions.iter().enumerate().filter_map(|(number, region)| {
@@ -258,7 +282,12 @@ impl<'m> Map<'m, '_, '_> {
                 let there = region.spare > 0 || !region.offers.is_empty();
                 let crowding = relations.crowding(&self.tallies, region.domains);
                 let soft = relations.soft_crowding(&self.tallies, region.domains);
-                let rank = (crowding, soft, region.lost, region.spare == 0);
+                let counts = leaned_on.iter().filter_map(|tally| {
+                    let tally = self.tallies.get(*tally)?;
+                    Some(region.domains.get(tally.key).map_or(u32::MAX, |domain| tally.count(domain)))
+                });
+                let uneven = counts.fold(0, u32::saturating_add);
+                let rank = (crowding, soft, region.lost, uneven, region.spare == 0);
                 (room > 0 && there).then_some((rank, region.cost, number, room))
             });
             let best = allowed.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
@@ -266,7 +295,8 @@ impl<'m> Map<'m, '_, '_> {
             let (Some(region), Some(share)) = (regions.get_mut(number), shares.get_mut(number)) else {
                 break;
             };
-            let mut pods = if room == ANY && !relations.would_spread() { left } else { 1 };
+            let at_once = room == ANY && !relations.would_spread() && leaned_on.is_empty();
+            let mut pods = if at_once { left } else { 1 };
             if region.spare > 0 {
                 pods = pods.min(region.spare);
                 region.spare -= pods;

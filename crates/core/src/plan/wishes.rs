@@ -21,10 +21,17 @@ enum Wish {
 const DISCOURAGED: i32 = i32::MAX;
 
 impl Wishes {
-    pub(super) fn of(class: &Class, candidates: &[Candidate<'_>], settings: &Settings) -> Self {
-        if !settings.respects_preferences {
-            return Self(Vec::new());
-        }
+    /// For each class what it would rather have.
+    pub(super) fn of_all(classes: &[Class], candidates: &[Candidate<'_>], settings: &Settings) -> Vec<Self> {
+        let discourages = candidates.iter().any(|each| each.pool.taints.iter().any(is_soft));
+        let of_class = |class: &Class| {
+            let heeded = settings.respects_preferences;
+            if heeded { Self::of(class, candidates, discourages) } else { Self(Vec::new()) }
+        };
+        classes.iter().map(of_class).collect()
+    }
+
+    fn of(class: &Class, candidates: &[Candidate<'_>], discourages: bool) -> Self {
         let shape = &class.shape;
         let tells = |met: &[bool]| met.contains(&true) && met.contains(&false);
         let machine = |meets: &dyn Fn(&Candidate<'_>) -> bool| -> Option<Wish> {
@@ -32,8 +39,10 @@ impl Wishes {
             tells(&met).then_some(Wish::Machine(met))
         };
         let mut weighed: Vec<(i32, Wish)> = Vec::new();
-        weighed
-            .extend(machine(&|each| !discouraged(shape, &each.pool.taints)).map(|wish| (DISCOURAGED, wish)));
+        if discourages {
+            let welcome = machine(&|each| !discouraged(shape, &each.pool.taints));
+            weighed.extend(welcome.map(|wish| (DISCOURAGED, wish)));
+        }
         for preferred in &shape.node_preferences {
             let meets = |each: &Candidate<'_>| preferred.wish.check(&each.labels).is_ok();
             weighed.extend(machine(&meets).map(|wish| (preferred.weight, wish)));
@@ -73,7 +82,11 @@ impl Wishes {
     }
 }
 
+fn is_soft(taint: &Taint) -> bool {
+    taint.effect == Effect::PreferNoSchedule
+}
+
 fn discouraged(shape: &PodShape, taints: &[Taint]) -> bool {
-    let soft = taints.iter().filter(|taint| taint.effect == Effect::PreferNoSchedule);
-    soft.into_iter().any(|taint| !shape.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+    let mut soft = taints.iter().filter(|taint| is_soft(taint));
+    soft.any(|taint| !shape.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
 }
