@@ -12,6 +12,7 @@ use crate::adapt;
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     by_claim: BTreeMap<Text, Vec<PodId>>,
+    by_node: BTreeMap<Text, Vec<PodId>>,
     all: BTreeSet<PodId>,
 }
 
@@ -20,13 +21,12 @@ impl Index {
     pub fn expect(&mut self, placements: &[Placement]) {
         let mut expected = Expected::default();
         for Placement { pod, target } in placements {
-            match target {
-                Target::Claim(claim) => {
-                    expected.by_claim.entry(claim.clone()).or_default().push(pod.clone());
-                }
-                Target::Node(_) => {}
+            let pods = match target {
+                Target::Claim(claim) => expected.by_claim.entry(claim.clone()).or_default(),
+                Target::Node(node) => expected.by_node.entry(node.clone()).or_default(),
                 Target::Launch(_) => continue,
-            }
+            };
+            pods.push(pod.clone());
             expected.all.insert(pod.clone());
         }
         self.expected = expected;
@@ -34,10 +34,12 @@ impl Index {
 
     /// The pods that are expected on the node of a claim: by the last plan, or since the claim was made for them and that
     /// plan says nothing else.
-    pub fn expected_on(&self, claim: &NodeClaim) -> Vec<PodId> {
+    pub fn expected_on(&self, claim: &NodeClaim, node: &str) -> Vec<PodId> {
+        let Expected { by_claim, by_node, all } = &self.expected;
         let name = claim.metadata.name.as_deref().unwrap_or_default();
-        let mut pods = self.expected.by_claim.get(name).cloned().unwrap_or_default();
-        pods.extend(adapt::claim(claim).pods.into_iter().filter(|pod| !self.expected.all.contains(pod)));
+        let mut pods: Vec<PodId> = by_claim.get(name).into_iter().flatten().cloned().collect();
+        pods.extend(by_node.get(node).into_iter().flatten().cloned());
+        pods.extend(adapt::claim(claim).pods.into_iter().filter(|pod| !all.contains(pod)));
         pods
     }
 }
@@ -67,7 +69,7 @@ mod tests {
     fn a_claim_s_pods_are_expected_on_its_node_until_a_plan_sends_them_elsewhere() {
         let (mut index, claim) = (Index::default(), claim_for(&["d/a", "d/b", "d/c"]));
         let names = |index: &Index| {
-            index.expected_on(&claim).iter().map(|pod| pod.name.to_string()).collect::<Vec<_>>()
+            index.expected_on(&claim, "new-1").iter().map(|pod| pod.name.to_string()).collect::<Vec<_>>()
         };
         index.expect(&[on("a", Target::Launch(0))]);
         assert_eq!(names(&index), ["a", "b", "c"], "the plan that made the claim");
@@ -78,7 +80,9 @@ mod tests {
     #[test]
     fn pods_that_a_later_plan_puts_into_the_room_of_a_claim_are_expected_on_its_node() {
         let mut index = Index::default();
-        index.expect(&[on("late", Target::Claim("new".into()))]);
-        assert_eq!(index.expected_on(&claim_for(&[])), [PodId::new("d", "late")]);
+        for target in [Target::Claim("new".into()), Target::Node("new-1".into())] {
+            index.expect(&[on("late", target)]);
+            assert_eq!(index.expected_on(&claim_for(&[]), "new-1"), [PodId::new("d", "late")]);
+        }
     }
 }

@@ -128,6 +128,7 @@ pub struct Index {
     /// Pods that the nodes launched for them did not help.
     held_pods: Avoidance<PodId>,
     expected: Expected,
+    nomination_changed: Option<Timestamp>,
     shapes: Shared<PodShape>,
     labels: Shared<Labels>,
     texts: Shared<str>,

@@ -18,6 +18,7 @@ impl Index {
             }
             // Who is expected where changes no plan, but a node may wait for it.
             if (Pod { nominated: pod.nominated.clone(), ..(**known).clone() }) == pod {
+                self.nomination_changed = Some(now);
                 let claims = self.claims_on(known.nominated.as_ref().map(|nomination| &nomination.node));
                 Arc::make_mut(&mut self.pods).insert(pod.id.clone(), Arc::new(pod));
                 return Changed { plan: false, claims, providers: false };
@@ -67,6 +68,11 @@ impl Index {
     /// Notes that the node that was launched for a pod does not take it, so that the next is tried ever later.
     pub fn hold_pod(&mut self, id: &PodId, settings: &Settings, now: Timestamp) {
         self.held_pods.strike(id.clone(), |strikes| settings.hold_for(strikes), now);
+    }
+
+    /// When a pod that waits was last nominated to a node, or its nomination cleared.
+    pub fn nomination_changed(&self) -> Option<Timestamp> {
+        self.nomination_changed
     }
 
     /// The pod, if it is known and has not ended.

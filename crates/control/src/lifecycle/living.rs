@@ -248,6 +248,10 @@ fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Obser
     } else {
         initialize(draft, claim, node);
     }
+    let opened = draft.since(conditions::REGISTERED);
+    if opened.is_some_and(|opened| seen.nominations.are_missed(opened, draft.now)) {
+        draft.act(Effect::Nominate(seen.nominations.missing.clone()));
+    }
 }
 
 fn initialize(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node) {

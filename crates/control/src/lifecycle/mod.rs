@@ -17,6 +17,7 @@ mod shell;
 mod step;
 #[cfg(test)]
 mod tests;
+mod together;
 
 pub use drain::{Blocked, DrainProgress};
 pub use memory::{Absence, Memory};

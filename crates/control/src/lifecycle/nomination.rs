@@ -3,7 +3,8 @@
 //! Left to itself the scheduler spreads the pods of a tight plan its own way and strands the large ones. It keeps room on
 //! a node for pods that are nominated to it, and tries that node first, but it clears a nomination whenever it tries the
 //! pod in vain. So the pods are nominated while their new node is still closed, and what was cleared is set again, until
-//! all of them hold; then the node is opened.
+//! all of them hold; then the node is opened. What the scheduler had begun to try before then it may clear afterwards, so
+//! for a while after that it is set again too.
 
 use std::time::Duration;
 
@@ -25,10 +26,14 @@ use windlass_providers::Clock;
 
 /// How many pods are nominated at the same time.
 const AT_ONCE: usize = 16;
-/// How often cleared nominations are set again before the node is opened all the same.
-const ROUNDS: u32 = 10;
-/// How long nominations must hold before the node is opened.
+/// How long nominations must hold before the node is opened, those to other nodes too.
 const SETTLED: Duration = Duration::from_millis(200);
+/// How long a node is kept closed because nominations do not hold.
+const KEPT_CLOSED: Duration = Duration::from_secs(8);
+/// How long after the node was opened cleared nominations are set again.
+const WATCHED: Duration = Duration::from_secs(30);
+/// How often pods are nominated to a node at most.
+const ROUNDS: u32 = 50;
 /// How long a node that is not ready is kept closed for the sake of nominations: what makes it ready may have to be
 /// let in first.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,8 +47,12 @@ pub struct Nominations {
     pub rounds: u32,
     /// When that began.
     pub since: Option<Timestamp>,
-    /// When pods were last nominated.
-    pub last: Option<Timestamp>,
+    /// When pods were first nominated.
+    pub first: Option<Timestamp>,
+    /// When a nomination, to whichever node, was last made or cleared.
+    pub changed: Option<Timestamp>,
+    /// Whether another node, to be opened together with this one, is not settled yet.
+    pub held_up: bool,
 }
 
 /// What to do before a node is opened.
@@ -61,7 +70,14 @@ impl Nominations {
     /// Notes that pods have been nominated.
     pub(crate) fn made(&mut self, now: Timestamp) {
         self.rounds = self.rounds.saturating_add(1);
-        self.last = Some(now);
+        self.first.get_or_insert(now);
+    }
+
+    /// Whether pods are to be nominated although the node is open since then.
+    pub fn are_missed(&self, opened: Timestamp, now: Timestamp) -> bool {
+        let passed = now.duration_since(opened);
+        let fresh = SignedDuration::try_from(WATCHED).is_ok_and(|watched| passed < watched);
+        fresh && !self.missing.is_empty() && self.rounds < ROUNDS
     }
 
     /// What to do before the node is opened.
@@ -77,13 +93,16 @@ impl Nominations {
                 _ => BeforeOpening::Nothing,
             };
         }
-        if self.rounds >= ROUNDS {
+        if self.rounds >= ROUNDS || self.first.map_or(Duration::ZERO, passed) >= KEPT_CLOSED {
             return BeforeOpening::Nothing;
         }
         if !self.missing.is_empty() {
             return BeforeOpening::Nominate;
         }
-        match SETTLED.checked_sub(self.last.map_or(SETTLED, passed)) {
+        if self.held_up {
+            return BeforeOpening::Wait(SETTLED);
+        }
+        match SETTLED.checked_sub(self.changed.map_or(SETTLED, passed)) {
             Some(left) if !left.is_zero() => BeforeOpening::Wait(left),
             _ => BeforeOpening::Nothing,
         }
@@ -93,7 +112,7 @@ impl Nominations {
 /// The pods that are expected on a claim's node and wait to be nominated to it. A nomination that preemption
 /// made stands while its node does.
 pub(crate) fn missing(index: &Index, claim: &NodeClaim, node: &Node) -> Vec<PodId> {
-    let expected = index.expected_on(claim).into_iter();
+    let expected = index.expected_on(claim, &node.name).into_iter();
     expected.filter(|id| index.pod(id).is_some_and(|pod| waits_for(index, pod, &node.name))).collect()
 }
 
@@ -133,14 +152,32 @@ pub(crate) async fn nominate(client: &Client, bus: &Bus, clock: &dyn Clock, pods
 #[cfg(test)]
 mod tests {
     use jiff::{Timestamp, ToSpan};
-    use windlass_core::model::PodId;
+    use serde_json::{from_value, json};
+    use windlass_core::model::{Nomination, Pod, PodId};
 
-    use super::{BeforeOpening, Nominations, PATIENCE, ROUNDS, SETTLED};
+    use super::{BeforeOpening, Nominations, PATIENCE, ROUNDS, SETTLED, waits_for};
+    use crate::adapt;
+    use crate::index::Index;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
     fn one_missing() -> Nominations {
         Nominations { missing: vec![PodId::new("default", "p")], since: Some(NOW), ..Nominations::default() }
+    }
+
+    #[test]
+    fn a_nomination_of_ours_may_be_changed_and_one_of_the_schedulers_stands_while_its_node_does() {
+        let mut index = Index::default();
+        let node = json!({"metadata": {"name": "there"}, "spec": {}, "status": {}});
+        index.saw_node(adapt::node(&from_value(node).unwrap()), 1);
+        let pod = |nominated: Option<(&str, bool)>| {
+            let object = json!({"metadata": {"name": "p", "namespace": "d"}, "spec": {"containers": []}});
+            let nominated = nominated.map(|(node, ours)| Nomination { node: node.into(), ours });
+            Pod { nominated, ..adapt::pod(&from_value(object).unwrap()).unwrap() }
+        };
+        let goes = |nominated| waits_for(&index, &pod(nominated), "new");
+        assert!(goes(None) && goes(Some(("there", true))) && goes(Some(("gone", false))));
+        assert!(!goes(Some(("there", false))) && !goes(Some(("new", true))));
     }
 
     #[test]
@@ -157,13 +194,27 @@ mod tests {
 
     #[test]
     fn the_node_is_opened_when_the_nominations_have_held_for_a_moment() {
-        let held = Nominations { missing: Vec::new(), rounds: 1, last: Some(NOW), ..one_missing() };
+        let held = Nominations { missing: Vec::new(), rounds: 1, changed: Some(NOW), ..one_missing() };
         assert_eq!(held.next(true, NOW), BeforeOpening::Wait(SETTLED));
         assert_eq!(held.next(true, NOW + 1.second()), BeforeOpening::Nothing);
+        let held_up = Nominations { held_up: true, ..held };
+        assert_eq!(held_up.next(true, NOW + 1.second()), BeforeOpening::Wait(SETTLED));
+    }
+
+    #[test]
+    fn what_is_cleared_when_the_node_has_just_been_opened_is_set_again() {
+        let cleared = Nominations { rounds: 3, ..one_missing() };
+        assert!(cleared.are_missed(NOW, NOW + 1.second()));
+        assert!(!cleared.are_missed(NOW, NOW + 30.seconds()), "it is no longer watched");
+        assert!(!Nominations { rounds: ROUNDS, ..one_missing() }.are_missed(NOW, NOW));
+        assert!(!Nominations::default().are_missed(NOW, NOW), "nobody is missing");
     }
 
     #[test]
     fn what_is_cleared_again_and_again_does_not_keep_the_node_closed() {
+        let tried = Nominations { rounds: 7, first: Some(NOW), ..one_missing() };
+        assert_eq!(tried.next(true, NOW + 7.seconds()), BeforeOpening::Nominate);
+        assert_eq!(tried.next(true, NOW + 8.seconds()), BeforeOpening::Nothing);
         assert_eq!(Nominations { rounds: ROUNDS, ..one_missing() }.next(true, NOW), BeforeOpening::Nothing);
     }
 }

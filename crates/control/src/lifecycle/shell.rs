@@ -16,6 +16,7 @@ use windlass_core::Text;
 use windlass_core::model::Readiness;
 use windlass_providers::Clock;
 
+use super::together::ClosedNodes;
 use super::{Answer, Effect, Memory, Nominations, Observation, Times, nomination, step};
 use crate::Settings;
 use crate::adapt;
@@ -37,6 +38,7 @@ pub struct Shell {
     pub(super) settings: Arc<Settings>,
     times: Times,
     memories: Mutex<BTreeMap<Text, Memory>>,
+    closed: ClosedNodes,
 }
 
 impl Shell {
@@ -48,7 +50,8 @@ impl Shell {
         settings: Arc<Settings>,
     ) -> Self {
         let times = Times::from(&*settings);
-        Self { client, bus, providers, clock, settings, times, memories: Mutex::default() }
+        let (memories, closed) = (Mutex::default(), ClosedNodes::default());
+        Self { client, bus, providers, clock, settings, times, memories, closed }
     }
 
     /// Looks after all claims, until told to stop; then it finishes what it is at.
@@ -180,8 +183,19 @@ impl Shell {
             Registrant::Node(node) if self.settings.nominates => nomination::missing(&index, &claim, node),
             _ => Vec::new(),
         };
+        let changed = index.nomination_changed();
         drop(index);
         let now = self.clock.now();
+        let closed = match &registrant {
+            Registrant::Node(node) if super::node::waits_for(node, labels::UNREGISTERED_TAINT) => {
+                Some(node.is_ready() && missing.is_empty())
+            }
+            _ => None,
+        };
+        for free in self.closed.note(name, closed.filter(|_| self.settings.nominates), now) {
+            self.bus.claims.add(free);
+        }
+        let held_up = self.closed.wait_for_one(now);
         let seen = self.memory(&claim, |memory| {
             if !missing.is_empty() {
                 memory.nominations.since.get_or_insert(now);
@@ -191,7 +205,7 @@ impl Shell {
                 absence: memory.absence,
                 answer: memory.answer.take(),
                 errors: memory.errors,
-                nominations: Nominations { missing, ..memory.nominations.clone() },
+                nominations: Nominations { missing, changed, held_up, ..memory.nominations.clone() },
             }
         });
         Some((claim, seen))

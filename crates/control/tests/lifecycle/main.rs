@@ -11,6 +11,7 @@ mod lab;
 mod launching;
 mod leading;
 mod leaving;
+mod nominating;
 mod orphans;
 mod pools;
 mod refused;
@@ -24,6 +25,7 @@ use draining::*;
 use launching::*;
 use leading::*;
 use leaving::*;
+use nominating::*;
 use orphans::*;
 use pools::*;
 use refused::*;
@@ -49,6 +51,7 @@ plane_tests![
     a_machine_beyond_its_pools_limits_is_not_adopted_but_drained_and_ended,
     a_node_with_neither_claim_nor_machine_is_deleted_after_two_answers,
     a_node_without_our_finalizer_is_never_taken_for_ours,
+    most_pods_of_a_plan_that_leaves_no_room_go_where_they_were_planned,
     pending_pods_get_a_machine_and_an_empty_node_is_given_back,
     a_claim_and_its_launch_are_written_down_before_there_is_a_machine,
     a_booting_machine_is_waited_for,
