@@ -1,45 +1,22 @@
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
 use futures::{StreamExt, pin_mut};
-use jiff::Zoned;
 use k8s_openapi::api::core::v1::Pod;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use windlass_api::NodeClaim;
 use windlass_testkit::ControlPlane;
 
-use crate::view::View;
-use crate::windlass::{self, kubectl};
-use crate::{cargo, machine, root};
+use super::{apply, until};
+use crate::windlass;
 
-const NODES: usize = 100;
-const PODS: usize = 1000;
-const PATIENCE: Duration = Duration::from_mins(5);
-
-/// Measure, and write docs/benchmarks.md.
-#[derive(Debug, Args)]
-pub(crate) struct Bench {
-    /// Only print; leave docs/benchmarks.md as it is.
-    #[arg(long)]
-    dry_run: bool,
-    /// Measure planning on the catalogues and workloads of this folder too.
-    #[arg(long)]
-    data: Option<PathBuf>,
-    /// Only measure planning, with criterion's statistics.
-    #[arg(long)]
-    criterion: bool,
-    /// Only measure a scale-up on a control plane, and print what was measured.
-    #[arg(long, conflicts_with_all = ["data", "criterion"])]
-    live: bool,
-}
+pub(super) const NODES: usize = 100;
+pub(super) const PODS: usize = 1000;
+const NAMESPACE: &str = "bench";
 
 /// When each pod was first seen to be unschedulable and each claim to exist, and which became of which.
 #[derive(Debug, Default)]
@@ -50,63 +27,23 @@ struct Sightings {
     claim_of_node: BTreeMap<String, String>,
 }
 
-impl Bench {
-    pub(crate) async fn run(self) -> Result<()> {
-        if self.criterion {
-            return statistics();
-        }
-        if self.live {
-            return live().await.map(drop);
-        }
-        let planning = self.planning()?;
-        let memory = planning_bench(&["--memory"])?;
-        let live = live().await?;
-        if !self.dry_run {
-            write(&planning, &memory, &live)?;
-        }
-        Ok(())
-    }
-
-    fn planning(&self) -> Result<String> {
-        let data = self.data.as_ref().map(std::path::absolute).transpose()?;
-        let data = data.as_ref().map(|folder| format!("--data={}", folder.display()));
-        planning_bench(&data.iter().map(String::as_str).collect::<Vec<_>>())
-    }
-}
-
-fn statistics() -> Result<()> {
-    let status = cargo(["bench", "--package", "windlass-bench"]).status().context("cannot run cargo")?;
-    ensure!(status.success(), "the benchmark failed");
-    Ok(())
-}
-
-/// What the planning benchmark prints, which is Markdown.
-fn planning_bench(arguments: &[&str]) -> Result<String> {
-    let mut command = cargo(["run", "--quiet", "--release", "--package", "windlass-bench", "--"]);
-    let output = command.args(arguments).stderr(Stdio::inherit()).output().context("cannot run cargo")?;
-    ensure!(output.status.success(), "planning could not be measured");
-    let text = String::from_utf8(output.stdout)?;
-    print!("{text}");
-    Ok(text)
-}
-
 /// Measures a scale-up on a real control plane; what was measured, in Markdown.
-async fn live() -> Result<String> {
+pub(super) async fn measure() -> Result<String> {
     println!("building windlass (release) and the control plane ...");
     let program = windlass::build(true)?;
     let plane = ControlPlane::start().await.context("the control plane does not start")?;
     let process = windlass::start(&plane, &program, &[]).await?;
     let client = plane.client()?;
-    kubectl(&plane, &["apply", "-f", &file(&plane, "pools.yaml", POOLS)?])?;
+    apply(&plane, "pools.yaml", POOLS)?;
     let sightings = Arc::new(Mutex::new(Sightings::default()));
     let watching = tokio::spawn(watch(client.clone(), sightings.clone()));
     // A first pod, so that what is measured is not the start of the controller.
-    kubectl(&plane, &["apply", "-f", &file(&plane, "workload.yaml", &workload(1))?])?;
-    until(&client, |view| view.running == 1).await?;
+    apply(&plane, "workload.yaml", &workload(1))?;
+    until(&client, NAMESPACE, |view| view.running == 1).await?;
 
     let started = Instant::now();
-    kubectl(&plane, &["apply", "-f", &file(&plane, "workload.yaml", &workload(PODS))?])?;
-    let grown = until(&client, |view| view.running == PODS).await?;
+    apply(&plane, "workload.yaml", &workload(PODS))?;
+    let grown = until(&client, NAMESPACE, |view| view.running == PODS).await?;
     let took = started.elapsed();
     let memory = process.memory()?;
     watching.abort();
@@ -148,7 +85,7 @@ impl Sightings {
 async fn watch(client: Client, sightings: Arc<Mutex<Sightings>>) {
     let sightings = || sightings.lock().unwrap_or_else(PoisonError::into_inner);
     let pods = async {
-        let api: Api<Pod> = Api::namespaced(client.clone(), "bench");
+        let api: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
         let events = watcher(api, watcher::Config::default()).default_backoff().applied_objects();
         pin_mut!(events);
         while let Some(event) = events.next().await {
@@ -179,52 +116,6 @@ async fn watch(client: Client, sightings: Arc<Mutex<Sightings>>) {
         }
     };
     tokio::join!(pods, claims);
-}
-
-async fn until(client: &Client, done: impl Fn(&View) -> bool) -> Result<View> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let view = View::take(client, "bench").await?;
-        if done(&view) {
-            return Ok(view);
-        }
-        ensure!(Instant::now() < deadline, "not within {} s; at the end {view:?}", PATIENCE.as_secs());
-        sleep(Duration::from_millis(500)).await;
-    }
-}
-
-fn file(plane: &ControlPlane, name: &str, content: &str) -> Result<String> {
-    let path = plane.folder().join(name);
-    fs::write(&path, content)?;
-    Ok(path.display().to_string())
-}
-
-fn write(planning: &str, memory: &str, live: &str) -> Result<()> {
-    let path = root().join("docs/benchmarks.md");
-    let text = format!(
-        "# Benchmarks\n\n\
-         Written by `cargo xtask bench` on {}, {}.\n\n\
-         ## Planning\n\n\
-         One thread. The first answer is a plan without a search; with search is the default of up to 300 ms more, less \
-         where nothing cheaper is left to find. Costs are divided by the report's lower bound, below which no plan for \
-         the same pods can be.\n\n\
-         {}\n\n\
-         ## Memory\n\n\
-         The controller's index filled with API objects, a snapshot of it, and a plan.\n\n\
-         {}\n\n\
-         ## A scale-up of {PODS} pods onto {NODES} nodes\n\n\
-         On the test control plane with simulated machines that boot in a second, and everything on one machine: the \
-         control plane takes most of its time. A pod's claim is the one whose node the pod runs on in the end; it counts from the moment \
-         the watch shows that it exists.\n\n\
-         {live}",
-        Zoned::now().date(),
-        machine::description(),
-        planning.trim(),
-        memory.trim(),
-    );
-    fs::write(&path, text)?;
-    println!("wrote docs/benchmarks.md");
-    Ok(())
 }
 
 const POOLS: &str = "
