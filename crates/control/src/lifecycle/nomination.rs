@@ -29,7 +29,7 @@ const AT_ONCE: usize = 16;
 /// How long nominations must hold before the node is opened, those to other nodes too.
 const SETTLED: Duration = Duration::from_millis(200);
 /// How long a node is kept closed because nominations do not hold.
-const KEPT_CLOSED: Duration = Duration::from_secs(8);
+const KEPT_CLOSED: Duration = Duration::from_secs(20);
 /// How long after the node was opened cleared nominations are set again.
 const WATCHED: Duration = Duration::from_secs(30);
 /// How often pods are nominated to a node at most.
@@ -213,8 +213,8 @@ mod tests {
     #[test]
     fn what_is_cleared_again_and_again_does_not_keep_the_node_closed() {
         let tried = Nominations { rounds: 7, first: Some(NOW), ..one_missing() };
-        assert_eq!(tried.next(true, NOW + 7.seconds()), BeforeOpening::Nominate);
-        assert_eq!(tried.next(true, NOW + 8.seconds()), BeforeOpening::Nothing);
+        assert_eq!(tried.next(true, NOW + 19.seconds()), BeforeOpening::Nominate);
+        assert_eq!(tried.next(true, NOW + 20.seconds()), BeforeOpening::Nothing);
         assert_eq!(Nominations { rounds: ROUNDS, ..one_missing() }.next(true, NOW), BeforeOpening::Nothing);
     }
 }

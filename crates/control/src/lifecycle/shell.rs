@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
@@ -16,7 +16,8 @@ use windlass_core::Text;
 use windlass_core::model::Readiness;
 use windlass_providers::Clock;
 
-use super::together::ClosedNodes;
+use super::node::waits_for;
+use super::together::{Closed, ClosedNodes};
 use super::{Answer, Effect, Memory, Nominations, Observation, Times, nomination, step};
 use crate::Settings;
 use crate::adapt;
@@ -177,7 +178,11 @@ impl Shell {
         if !index.is_synced() {
             return None;
         }
-        let claim = index.claims.get(name)?;
+        let now = self.clock.now();
+        let Some(claim) = index.claims.get(name) else {
+            self.note_closed(name, None, now);
+            return None;
+        };
         let registrant = index.registrant(&claim);
         let missing = match &registrant {
             Registrant::Node(node) if self.settings.nominates => nomination::missing(&index, &claim, node),
@@ -185,16 +190,18 @@ impl Shell {
         };
         let changed = index.nomination_changed();
         drop(index);
-        let now = self.clock.now();
+        let stays = claim.metadata.deletion_timestamp.is_none() && self.settings.nominates;
         let closed = match &registrant {
-            Registrant::Node(node) if super::node::waits_for(node, labels::UNREGISTERED_TAINT) => {
-                Some(node.is_ready() && missing.is_empty())
+            Registrant::Node(node) if stays && waits_for(node, labels::UNREGISTERED_TAINT) => {
+                Some(match (node.is_ready(), missing.is_empty()) {
+                    (false, _) => Closed::NotReady,
+                    (true, false) => Closed::Nominating,
+                    (true, true) => Closed::Settled,
+                })
             }
             _ => None,
         };
-        for free in self.closed.note(name, closed.filter(|_| self.settings.nominates), now) {
-            self.bus.claims.add(free);
-        }
+        self.note_closed(name, closed, now);
         let held_up = self.closed.wait_for_one(now);
         let seen = self.memory(&claim, |memory| {
             if !missing.is_empty() {
@@ -209,6 +216,13 @@ impl Shell {
             }
         });
         Some((claim, seen))
+    }
+
+    /// Notes how a claim's node stands, and has those looked at again that need no longer wait for it.
+    fn note_closed(&self, claim: &Text, state: Option<Closed>, now: Timestamp) {
+        for free in self.closed.note(claim, state, now) {
+            self.bus.claims.add(free);
+        }
     }
 
     fn memory<T>(&self, claim: &NodeClaim, use_it: impl FnOnce(&mut Memory) -> T) -> T {
