@@ -12,8 +12,8 @@ fn small() -> String {
 fn expected() -> Value {
     json!({
         "cost": 0.1,
-        "lowerBound": 0.043_749,
-        "gapPercent": 128.58,
+        "lowerBound": 0.1,
+        "gapPercent": 0.0,
         "elapsedMs": 0,
         "launch": [{
             "pool": "general", "instanceType": "small", "zone": "zone-a", "capacityType": "on-demand",
@@ -70,7 +70,7 @@ Stays pending
     pool general: 2 of 2 types match; none has 64 of cpu free, largest 8
 "
     );
-    assert!(last.starts_with("cost $0.10/h, lower bound $0.043749/h, gap 128.58%, planned in "), "{last}");
+    assert!(last.starts_with("cost $0.10/h, lower bound $0.10/h, gap 0%, planned in "), "{last}");
     let nothing = Desk::new().windlass(&["plan", "-f", "pool.yaml"]);
     assert!(nothing.out.starts_with("Nothing to launch.\n\ncost $0.00/h"), "{}", nothing.out);
 }

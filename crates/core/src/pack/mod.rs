@@ -47,6 +47,7 @@ use aggregate::RowValues;
 use certificate::Certificate;
 use greedy::Greedy;
 use model::Model;
+use number::float;
 use patterns::Patterns;
 use repack::Repack;
 use solution::Solution;
@@ -107,7 +108,9 @@ impl Found {
     }
 
     fn repack(&mut self, model: &Model, budget: &mut dyn Budget) {
-        let bound = self.certificate.least_weight(model, &self.solution.placed(model));
+        let placed = self.solution.placed(model);
+        let one = float(model.least_for_one(&placed, |machine| machine.weight));
+        let bound = self.certificate.least_weight(model, &placed).max(one);
         let mut repack = Repack::new(model, self.solution.clone(), self.values.clone());
         repack.run(budget, bound);
         self.statistics.repacks = repack.tries;
@@ -153,7 +156,8 @@ impl Start {
         let model = &self.model;
         let placed = solution.placed(model);
         let mut packing = answer::write(problem, model, solution);
-        packing.lower_bound = self.certificate.bound(&placed).max(certificate.bound(&placed));
+        let proven = self.certificate.bound(&placed).max(certificate.bound(&placed));
+        packing.lower_bound = proven.max(model.least_for_one(&placed, |machine| machine.price));
         packing.resource_values = self.rows.of_resources(model);
         packing.class_values = vec![0.0; problem.classes.len()];
         for (item, value) in model.items.iter().zip(&certificate.values) {

@@ -4,7 +4,7 @@ use super::number::{amount, float, signed, whole};
 use super::order::{Canonical, Shape, numbered};
 use super::problem::{Pool, Problem};
 use super::relaxed::cost;
-use super::{OfferSet, alike, dominated};
+use super::{MANY, OfferSet, alike, dominated};
 
 /// How many pods of which class a node holds, by class.
 pub(super) type Fill = Vec<(usize, u64)>;
@@ -157,6 +157,22 @@ impl Model {
     /// The credit that a pod takes away.
     pub(super) fn credit_of_item(&self, item: usize) -> f64 {
         self.credits.get(self.part_of_item[item]).map_or(0.0, |credits| cost(credits, self.ask(item)))
+    }
+
+    /// What the cheapest machines come to that each hold one pod at least of the item for which they are dearest, one in
+    /// each part: where a few pods are all there is, no machine can be had in parts. Of many it says nothing.
+    pub(super) fn least_for_one(&self, placed: &[u64], cost: impl Fn(&Machine) -> u64) -> u64 {
+        if self.items.len() > MANY {
+            return 0;
+        }
+        let mut least = vec![0; self.parts];
+        for (item, _) in placed.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let able = (0..self.machines.len()).filter(|machine| self.most(*machine, item) > 0);
+            let cheapest = able.map(|machine| cost(&self.machines[machine])).min().unwrap_or(0);
+            let part = &mut least[self.part_of_item[item]];
+            *part = cheapest.max(*part);
+        }
+        least.into_iter().fold(0, u64::saturating_add)
     }
 
     /// How many pods there are of each item.
