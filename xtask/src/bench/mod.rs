@@ -123,7 +123,7 @@ fn write(planning: &str, memory: &str, scale_up: &str, placement: &str) -> Resul
          ## A scale-up of {} pods onto {} nodes\n\n\
          On the test control plane with simulated machines that boot in a second, and everything on one machine: the \
          control plane takes most of its time. A pod's claim is the one whose node the pod runs on in the end; it counts from the moment \
-         the watch shows that it exists.\n\n\
+         the watch shows that it exists, and a claim that was there already, with room for the pod, counts as no wait.\n\n\
          {scale_up}\n\n\
          ## Whether plans are what happens\n\n\
          {PLANS} batches of {} pods of many sizes, planned tightly onto machines of three sizes on the test control plane.\n\n\
