@@ -99,6 +99,39 @@ async fn until(client: &Client, namespace: &str, done: impl Fn(&View) -> bool) -
     }
 }
 
+/// A provider of simulated machines of so many cores, a pool whose empty nodes go after a time, and the namespace for the
+/// pods.
+fn pools(name: &str, machines: &[(&str, u32, &str)], consolidate_after: &str) -> String {
+    let types = machines.iter().map(|(kind, cores, price)| {
+        let capacity = format!("{{cpu: {cores}, memory: {}Gi}}", 4 * cores);
+        let offerings = format!("[{{zone: zone-a, price: '{price}'}}]");
+        format!("      - {{name: {kind}, capacity: {capacity}, offerings: {offerings}}}\n")
+    });
+    let types: String = types.collect();
+    format!(
+        "
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {name}}}
+---
+apiVersion: windlass.dev/v1alpha1
+kind: NodeProvider
+metadata: {{name: {name}}}
+spec:
+  simulated:
+    bootDelay: 1s
+    instanceTypes:
+{types}---
+apiVersion: windlass.dev/v1alpha1
+kind: NodePool
+metadata: {{name: {name}}}
+spec:
+  providerRef: {{name: {name}}}
+  disruption: {{consolidateAfter: {consolidate_after}}}
+"
+    )
+}
+
 /// Applies manifests, as a user would.
 fn apply(plane: &ControlPlane, name: &str, manifests: &str) -> Result<()> {
     let path = plane.folder().join(name);

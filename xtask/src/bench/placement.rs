@@ -11,7 +11,7 @@ use windlass_core::Quantity;
 use windlass_testkit::objects::PodBuilder;
 use windlass_testkit::{ControlPlane, Placements};
 
-use super::{apply, until};
+use super::{apply, pools, until};
 use crate::windlass;
 
 pub(super) const PLANS: u64 = 20;
@@ -63,7 +63,8 @@ async fn carry_out(nominations: &str) -> Result<Vec<Outcome>> {
     let arguments = ["--nominations", nominations, "--batch-idle", "5s", "--batch-max", "2m"];
     let _process = windlass::start(&plane, &program, &arguments).await?;
     let client = plane.client()?;
-    apply(&plane, "pools.yaml", POOLS)?;
+    let machines = [("four", 4, "0.10"), ("eight", 8, "0.20"), ("sixteen", 16, "0.39")];
+    apply(&plane, "pools.yaml", &pools(NAMESPACE, &machines, "1s"))?;
     let mut outcomes = Vec::new();
     for seed in 0..PLANS {
         make_pods(&client, seed).await?;
@@ -129,33 +130,3 @@ fn cores<'a>(mut amounts: impl Iterator<Item = &'a str>) -> Result<f64> {
     let milli = amounts.try_fold(0, |sum, text| text.parse::<Quantity>().map(|each| sum + each.milli()))?;
     Ok(milli as f64 / 1000.0)
 }
-
-const POOLS: &str = "
-apiVersion: v1
-kind: Namespace
-metadata: {name: placement}
----
-apiVersion: windlass.dev/v1alpha1
-kind: NodeProvider
-metadata: {name: placement}
-spec:
-  simulated:
-    bootDelay: 1s
-    instanceTypes:
-      - name: four
-        capacity: {cpu: 4, memory: 16Gi}
-        offerings: [{zone: zone-a, price: '0.10'}]
-      - name: eight
-        capacity: {cpu: 8, memory: 32Gi}
-        offerings: [{zone: zone-a, price: '0.20'}]
-      - name: sixteen
-        capacity: {cpu: 16, memory: 64Gi}
-        offerings: [{zone: zone-a, price: '0.39'}]
----
-apiVersion: windlass.dev/v1alpha1
-kind: NodePool
-metadata: {name: placement}
-spec:
-  providerRef: {name: placement}
-  disruption: {consolidateAfter: 1s}
-";

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use windlass_api::NodeClaim;
 use windlass_testkit::ControlPlane;
 
-use super::{apply, until};
+use super::{apply, pools, until};
 use crate::windlass;
 
 pub(super) const NODES: usize = 100;
@@ -34,7 +34,7 @@ pub(super) async fn measure() -> Result<String> {
     let plane = ControlPlane::start().await.context("the control plane does not start")?;
     let process = windlass::start(&plane, &program, &[]).await?;
     let client = plane.client()?;
-    apply(&plane, "pools.yaml", POOLS)?;
+    apply(&plane, "pools.yaml", &pools(NAMESPACE, &[("four", 4, "0.10")], "30s"))?;
     let sightings = Arc::new(Mutex::new(Sightings::default()));
     let watching = tokio::spawn(watch(client.clone(), sightings.clone()));
     // A first pod, so that what is measured is not the start of the controller.
@@ -118,32 +118,9 @@ async fn watch(client: Client, sightings: Arc<Mutex<Sightings>>) {
     tokio::join!(pods, claims);
 }
 
-const POOLS: &str = "
-apiVersion: windlass.dev/v1alpha1
-kind: NodeProvider
-metadata: {name: bench}
-spec:
-  simulated:
-    bootDelay: 1s
-    instanceTypes:
-      - name: four
-        capacity: {cpu: 4, memory: 16Gi}
-        offerings: [{zone: zone-a, price: '0.10'}]
----
-apiVersion: windlass.dev/v1alpha1
-kind: NodePool
-metadata: {name: bench}
-spec:
-  providerRef: {name: bench}
-";
-
 fn workload(replicas: usize) -> String {
     format!(
         "
-apiVersion: v1
-kind: Namespace
-metadata: {{name: bench}}
----
 apiVersion: apps/v1
 kind: Deployment
 metadata: {{name: bench, namespace: bench}}

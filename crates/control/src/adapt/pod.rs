@@ -182,11 +182,13 @@ mod tests {
     #[test]
     fn a_nomination_is_ours_until_somebody_else_changes_it() {
         let object = |manager: &str| {
-            let fields = json!({"f:status": {"f:nominatedNodeName": {}}});
-            let entry = |manager: &str, fields: &Value| json!({"manager": manager, "subresource": "status", "fieldsV1": fields});
-            let conditions = json!({"f:status": {"f:conditions": {}}});
+            let entry = |manager: &str, field: &str| {
+                let fields = json!({"f:status": {field: {}}});
+                json!({"manager": manager, "subresource": "status", "fieldsV1": fields})
+            };
+            let entries = [entry(manager, "f:nominatedNodeName"), entry(FIELD_MANAGER, "f:conditions")];
             json!({
-                "metadata": {"managedFields": [entry(manager, &fields), entry(FIELD_MANAGER, &conditions)]},
+                "metadata": {"managedFields": entries},
                 "spec": {"containers": []},
                 "status": {"nominatedNodeName": "n1"},
             })

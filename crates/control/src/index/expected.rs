@@ -1,12 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_api::NodeClaim;
 use windlass_core::Text;
 use windlass_core::model::PodId;
 use windlass_core::plan::{Placement, Target};
 
 use super::Index;
-use crate::adapt;
 
 /// Where the last plan expects the pods that wait.
 #[derive(Debug, Default)]
@@ -34,13 +32,12 @@ impl Index {
 
     /// The pods that are expected on the node of a claim: by the last plan, or since the claim was made for them and that
     /// plan says nothing else.
-    pub fn expected_on(&self, claim: &NodeClaim, node: &str) -> Vec<PodId> {
+    pub fn expected_on(&self, claim: &str, node: &str) -> Vec<PodId> {
         let Expected { by_claim, by_node, all } = &self.expected;
-        let name = claim.metadata.name.as_deref().unwrap_or_default();
-        let mut pods: Vec<PodId> = by_claim.get(name).into_iter().flatten().cloned().collect();
-        pods.extend(by_node.get(node).into_iter().flatten().cloned());
-        pods.extend(adapt::claim(claim).pods.into_iter().filter(|pod| !all.contains(pod)));
-        pods
+        let claims = self.claims.model();
+        let planned = by_claim.get(claim).into_iter().chain(by_node.get(node)).flatten();
+        let made_for = claims.get(claim).into_iter().flat_map(|claim| &claim.pods);
+        planned.chain(made_for.filter(|pod| !all.contains(pod))).cloned().collect()
     }
 }
 
@@ -67,9 +64,10 @@ mod tests {
 
     #[test]
     fn a_claim_s_pods_are_expected_on_its_node_until_a_plan_sends_them_elsewhere() {
-        let (mut index, claim) = (Index::default(), claim_for(&["d/a", "d/b", "d/c"]));
+        let mut index = Index::default();
+        index.claims.saw(claim_for(&["d/a", "d/b", "d/c"]));
         let names = |index: &Index| {
-            index.expected_on(&claim, "new-1").iter().map(|pod| pod.name.to_string()).collect::<Vec<_>>()
+            index.expected_on("new", "new-1").iter().map(|pod| pod.name.to_string()).collect::<Vec<_>>()
         };
         index.expect(&[on("a", Target::Launch(0))]);
         assert_eq!(names(&index), ["a", "b", "c"], "the plan that made the claim");
@@ -82,7 +80,7 @@ mod tests {
         let mut index = Index::default();
         for target in [Target::Claim("new".into()), Target::Node("new-1".into())] {
             index.expect(&[on("late", target)]);
-            assert_eq!(index.expected_on(&claim_for(&[]), "new-1"), [PodId::new("d", "late")]);
+            assert_eq!(index.expected_on("new", "new-1"), [PodId::new("d", "late")]);
         }
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use windlass_core::Text;
-use windlass_core::model::{DaemonSet, Labels, Pod, PodId, PodState};
+use windlass_core::model::{DaemonSet, Labels, Nomination, Pod, PodId, PodState};
 
 use super::{Changed, Index};
 use crate::Settings;
@@ -18,7 +18,11 @@ impl Index {
             }
             // Who is expected where changes no plan, but a node may wait for it.
             if (Pod { nominated: pod.nominated.clone(), ..(**known).clone() }) == pod {
-                self.nomination_changed = Some(now);
+                let ours =
+                    |nomination: &Option<Nomination>| nomination.as_ref().is_some_and(|each| each.ours);
+                if ours(&known.nominated) || ours(&pod.nominated) {
+                    self.nomination_changed = Some(now);
+                }
                 let claims = self.claims_on(known.nominated.as_ref().map(|nomination| &nomination.node));
                 Arc::make_mut(&mut self.pods).insert(pod.id.clone(), Arc::new(pod));
                 return Changed { plan: false, claims, providers: false };
@@ -70,7 +74,7 @@ impl Index {
         self.held_pods.strike(id.clone(), |strikes| settings.hold_for(strikes), now);
     }
 
-    /// When a pod that waits was last nominated to a node, or its nomination cleared.
+    /// When Windlass last nominated a pod that waits, or such a nomination was cleared.
     pub fn nomination_changed(&self) -> Option<Timestamp> {
         self.nomination_changed
     }
@@ -128,7 +132,7 @@ mod tests {
 
     use jiff::Timestamp;
     use serde_json::{Value, json};
-    use windlass_core::model::{Pod, PodId};
+    use windlass_core::model::{Nomination, Pod, PodId};
 
     use crate::adapt;
     use crate::index::{Changed, Index};
@@ -171,6 +175,20 @@ mod tests {
         assert_eq!(saw(json!({"app": "web"}), ""), Changed::nothing());
         assert_eq!(saw(json!({"app": "db"}), ""), Changed::plan());
         assert_eq!(saw(json!({"app": "db"}), "n1"), Changed::nothing());
+    }
+
+    #[test]
+    fn only_nominations_of_our_own_are_waited_for() {
+        let mut index = Index::default();
+        let mut saw = |node: &str, ours: bool, second: i64| {
+            let nominated = Some(Nomination { node: node.into(), ours });
+            let pod = Pod { nominated, ..pod("a", json!({}), "") };
+            index.saw_pod(pod, Timestamp::from_second(second).unwrap());
+            index.nomination_changed().map(Timestamp::as_second)
+        };
+        assert_eq!((saw("n1", false, 1), saw("n2", false, 2)), (None, None));
+        assert_eq!((saw("n1", true, 3), saw("n3", false, 4)), (Some(3), Some(4)));
+        assert_eq!(saw("n1", false, 5), Some(4));
     }
 
     #[test]

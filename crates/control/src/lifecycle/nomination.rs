@@ -9,10 +9,10 @@
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod as ApiPod;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tracing::debug;
 use windlass_api::{NodeClaim, labels};
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 16;
 /// How long nominations must hold before the node is opened, those to other nodes too.
 const SETTLED: Duration = Duration::from_millis(200);
 /// How long a node is kept closed because nominations do not hold.
-const KEPT_CLOSED: Duration = Duration::from_secs(20);
+pub(super) const KEPT_CLOSED: Duration = Duration::from_secs(20);
 /// How long after the node was opened cleared nominations are set again.
 const WATCHED: Duration = Duration::from_secs(30);
 /// How often pods are nominated to a node at most.
@@ -75,14 +75,12 @@ impl Nominations {
 
     /// Whether pods are to be nominated although the node is open since then.
     pub fn are_missed(&self, opened: Timestamp, now: Timestamp) -> bool {
-        let passed = now.duration_since(opened);
-        let fresh = SignedDuration::try_from(WATCHED).is_ok_and(|watched| passed < watched);
-        fresh && !self.missing.is_empty() && self.rounds < ROUNDS
+        passed(opened, now) < WATCHED && !self.missing.is_empty() && self.rounds < ROUNDS
     }
 
     /// What to do before the node is opened.
     pub fn next(&self, node_is_ready: bool, now: Timestamp) -> BeforeOpening {
-        let passed = |since: Timestamp| now.duration_since(since).max(SignedDuration::ZERO).unsigned_abs();
+        let passed = |since: Timestamp| passed(since, now);
         if self.rounds == 0 && self.missing.is_empty() {
             return BeforeOpening::Nothing;
         }
@@ -109,10 +107,16 @@ impl Nominations {
     }
 }
 
+/// How much time has passed. Where the clock was set back nobody knows, and it is taken for long enough: better that a node
+/// is opened too early than that it waits for a time that may be hours away.
+pub(super) fn passed(since: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(since)).unwrap_or(Duration::MAX)
+}
+
 /// The pods that are expected on a claim's node and wait to be nominated to it. A nomination that preemption
 /// made stands while its node does.
 pub(crate) fn missing(index: &Index, claim: &NodeClaim, node: &Node) -> Vec<PodId> {
-    let expected = index.expected_on(claim, &node.name).into_iter();
+    let expected = index.expected_on(&claim.name_any(), &node.name).into_iter();
     expected.filter(|id| index.pod(id).is_some_and(|pod| waits_for(index, pod, &node.name))).collect()
 }
 
@@ -197,6 +201,7 @@ mod tests {
         let held = Nominations { missing: Vec::new(), rounds: 1, changed: Some(NOW), ..one_missing() };
         assert_eq!(held.next(true, NOW), BeforeOpening::Wait(SETTLED));
         assert_eq!(held.next(true, NOW + 1.second()), BeforeOpening::Nothing);
+        assert_eq!(held.next(true, NOW - 1.hour()), BeforeOpening::Nothing, "the clock was set back");
         let held_up = Nominations { held_up: true, ..held };
         assert_eq!(held_up.next(true, NOW + 1.second()), BeforeOpening::Wait(SETTLED));
     }

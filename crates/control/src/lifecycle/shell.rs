@@ -201,8 +201,7 @@ impl Shell {
             }
             _ => None,
         };
-        self.note_closed(name, closed, now);
-        let held_up = self.closed.wait_for_one(now);
+        let held_up = self.note_closed(name, closed, now);
         let seen = self.memory(&claim, |memory| {
             if !missing.is_empty() {
                 memory.nominations.since.get_or_insert(now);
@@ -218,11 +217,14 @@ impl Shell {
         Some((claim, seen))
     }
 
-    /// Notes how a claim's node stands, and has those looked at again that need no longer wait for it.
-    fn note_closed(&self, claim: &Text, state: Option<Closed>, now: Timestamp) {
-        for free in self.closed.note(claim, state, now) {
+    /// Notes how a claim's node stands, and has those looked at again that need no longer wait for it. Says whether nodes
+    /// wait for another one.
+    fn note_closed(&self, claim: &Text, state: Option<Closed>, now: Timestamp) -> bool {
+        let others = self.closed.note(claim, state, now);
+        for free in others.freed {
             self.bus.claims.add(free);
         }
+        others.held_up
     }
 
     fn memory<T>(&self, claim: &NodeClaim, use_it: impl FnOnce(&mut Memory) -> T) -> T {

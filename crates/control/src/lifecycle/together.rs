@@ -4,13 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use windlass_core::Text;
 
-/// How long after it has joined a node that is not ready keeps others closed, and one whose pods are being nominated.
-const NOT_READY_HOLDS: SignedDuration = SignedDuration::from_secs(5);
-const NOMINATING_HOLDS: SignedDuration = SignedDuration::from_secs(20);
+use super::nomination::{KEPT_CLOSED, passed};
+
+/// How long after it has joined a node that is not ready keeps others closed.
+const NOT_READY_HOLDS: Duration = Duration::from_secs(5);
 
 /// The nodes that have joined and are closed, by claim.
 #[derive(Debug, Default)]
@@ -31,10 +33,18 @@ pub(super) enum Closed {
     Settled,
 }
 
+/// What a node that is closed means to the others.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Others {
+    /// Whether some node is about to be ready for being opened, for which all wait.
+    pub(super) held_up: bool,
+    /// The claims whose nodes may be opened now and could not before.
+    pub(super) freed: Vec<Text>,
+}
+
 impl ClosedNodes {
-    /// Notes how a claim's node stands, if it is there and closed. Returns the claims whose nodes may be opened now and
-    /// could not before.
-    pub(super) fn note(&self, claim: &Text, state: Option<Closed>, now: Timestamp) -> Vec<Text> {
+    /// Notes how a claim's node stands, if it is there and closed.
+    pub(super) fn note(&self, claim: &Text, state: Option<Closed>, now: Timestamp) -> Others {
         let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let held_up = |nodes: &BTreeMap<Text, Joined>| nodes.values().any(|node| node.holds_others(now));
         let before = held_up(&nodes);
@@ -44,13 +54,9 @@ impl ClosedNodes {
             }
             None => _ = nodes.remove(claim),
         }
-        if before && !held_up(&nodes) { nodes.keys().cloned().collect() } else { Vec::new() }
-    }
-
-    /// Whether some node is about to be ready for being opened.
-    pub(super) fn wait_for_one(&self, now: Timestamp) -> bool {
-        let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        nodes.values().any(|node| node.holds_others(now))
+        let after = held_up(&nodes);
+        let freed = if before && !after { nodes.keys().cloned().collect() } else { Vec::new() };
+        Others { held_up: after, freed }
     }
 }
 
@@ -58,10 +64,10 @@ impl Joined {
     fn holds_others(self, now: Timestamp) -> bool {
         let longest = match self.state {
             Closed::NotReady => NOT_READY_HOLDS,
-            Closed::Nominating => NOMINATING_HOLDS,
+            Closed::Nominating => KEPT_CLOSED,
             Closed::Settled => return false,
         };
-        now.duration_since(self.first_seen) < longest
+        passed(self.first_seen, now) < longest
     }
 }
 
@@ -70,7 +76,7 @@ mod tests {
     use jiff::{Timestamp, ToSpan};
     use windlass_core::Text;
 
-    use super::{Closed, ClosedNodes};
+    use super::{Closed, ClosedNodes, Others};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -78,20 +84,18 @@ mod tests {
     fn the_last_node_to_settle_lets_all_be_opened() {
         let (nodes, one, other): (_, Text, Text) = (ClosedNodes::default(), "one".into(), "other".into());
         nodes.note(&one, Some(Closed::Nominating), NOW);
-        nodes.note(&other, Some(Closed::Settled), NOW);
-        assert!(nodes.wait_for_one(NOW));
-        assert_eq!(nodes.note(&one, Some(Closed::Settled), NOW), [one, other]);
-        assert!(!nodes.wait_for_one(NOW));
+        assert!(nodes.note(&other, Some(Closed::Settled), NOW).held_up);
+        let all = Others { held_up: false, freed: vec![one.clone(), other] };
+        assert_eq!(nodes.note(&one, Some(Closed::Settled), NOW), all);
     }
 
     #[test]
     fn a_node_that_goes_or_takes_too_long_holds_nobody_up() {
         let (nodes, slow): (_, Text) = (ClosedNodes::default(), "slow".into());
-        nodes.note(&slow, Some(Closed::NotReady), NOW);
-        nodes.note(&slow, Some(Closed::NotReady), NOW + 4.seconds());
-        assert!(nodes.wait_for_one(NOW + 4.seconds()));
-        assert!(!nodes.wait_for_one(NOW + 5.seconds()));
-        nodes.note(&slow, None, NOW + 1.second());
-        assert!(!nodes.wait_for_one(NOW + 1.second()));
+        let stands = |now| nodes.note(&slow, Some(Closed::NotReady), now).held_up;
+        assert!(stands(NOW) && stands(NOW + 4.seconds()));
+        assert!(!stands(NOW + 5.seconds()));
+        assert!(!stands(NOW - 1.hour()), "the clock was set back");
+        assert!(!nodes.note(&slow, None, NOW + 1.second()).held_up);
     }
 }

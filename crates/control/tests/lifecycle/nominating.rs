@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use kube::api::ListParams;
 use serde_json::json;
+use windlass_control::adapt;
+use windlass_core::model::PodState;
 use windlass_testkit::{ControlPlane, Placements, eventually};
 
 use crate::hands::{PATIENCE, new_lab};
@@ -19,11 +21,8 @@ pub async fn most_pods_of_a_plan_that_leaves_no_room_go_where_they_were_planned(
     lab.pods("large", 8, "2500m").await;
     eventually("the scheduler to have given up on all pods", PATIENCE, async || {
         let pods = lab.pod_api().list(&ListParams::default()).await.map_err(|error| error.to_string())?.items;
-        let given_up = pods.iter().filter(|pod| {
-            let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-            conditions.into_iter().any(|condition| condition.reason.as_deref() == Some("Unschedulable"))
-        });
-        let given_up = given_up.count();
+        let states = pods.iter().filter_map(adapt::pod).map(|pod| pod.state);
+        let given_up = states.filter(|state| matches!(state, PodState::Unschedulable { .. })).count();
         if given_up == 40 { Ok(()) } else { Err(format!("{given_up} of 40")) }
     })
     .await;

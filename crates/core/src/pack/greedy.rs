@@ -168,8 +168,8 @@ impl<'m> Greedy<'m> {
         Some(Bid { machine, fill: filling.fill, pods, yields, worth: filling.worth })
     }
 
-    /// The cheapest of the machines that hold all the pods that are left. The last pods are worth little, and what holds most for its
-    /// price need not be what is cheapest for them.
+    /// The cheapest of the machines that hold all the pods that are left. The last pods are worth little, and what holds
+    /// most for its price need not be what is cheapest for them.
     fn one_for_all(&self, bids: &[Bid], pods: u64, left: &[u64], stock: &Stock<'m>) -> Option<(usize, Fill)> {
         let mut able = bids.iter().filter(|bid| bid.pods >= pods && stock.room(bid.machine) > 0).peekable();
         able.peek()?;

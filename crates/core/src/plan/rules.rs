@@ -62,6 +62,11 @@ impl Rule {
         }
     }
 
+    /// The tally over whose domains it spreads, if it does.
+    pub(super) fn spread_over(&self) -> Option<usize> {
+        matches!(self, Self::Spread { .. }).then(|| self.tally())
+    }
+
     /// How many pods of the class may be added at a node. `least` is the fewest that any domain has.
     fn room(&self, tally: &Tally, at: At<'_>, first: bool, least: u32) -> usize {
         let At { domains, ready } = at;
@@ -178,12 +183,12 @@ impl Relations {
 
     /// How many of the pods that are to be spread a node's domains have: the fewer the better.
     pub(super) fn crowding(&self, tallies: &[Tally], domains: &Domains) -> u32 {
-        crowding(self.rules.iter(), tallies, domains)
+        crowding(self.rules.iter().filter_map(Rule::spread_over), tallies, domains)
     }
 
     /// The same for the pods that would rather be spread. A node that does not say where it is comes last.
     pub(super) fn soft_crowding(&self, tallies: &[Tally], domains: &Domains) -> u32 {
-        crowding(self.wishes.iter().map(|wish| &wish.rule), tallies, domains)
+        crowding(self.wishes.iter().filter_map(|wish| wish.rule.spread_over()), tallies, domains)
     }
 
     /// Whether it would rather be spread.
@@ -192,10 +197,10 @@ impl Relations {
     }
 }
 
-fn crowding<'r>(rules: impl Iterator<Item = &'r Rule>, tallies: &[Tally], domains: &Domains) -> u32 {
-    let spreads = rules.filter(|rule| matches!(rule, Rule::Spread { .. }));
-    let counts = spreads
-        .filter_map(|rule| tallies.get(rule.tally()))
+/// How many pods of some tallies a node's domains have. A node that does not say where it is has them all.
+pub(super) fn crowding(numbers: impl Iterator<Item = usize>, tallies: &[Tally], domains: &Domains) -> u32 {
+    let counts = numbers
+        .filter_map(|number| tallies.get(number))
         .map(|tally| domains.get(tally.key).map_or(u32::MAX, |domain| tally.count(domain)));
     counts.fold(0, u32::saturating_add)
 }

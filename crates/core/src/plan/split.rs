@@ -5,7 +5,7 @@ use super::assignment::{Assignment, Room};
 use super::class::Class;
 use super::keys::Domains;
 use super::kin::{count, each_seen};
-use super::rules::{ANY, At, Rule};
+use super::rules::{self, ANY, At, Rule};
 use super::scene::Scene;
 use super::tally::Tally;
 use super::worth::float;
@@ -115,8 +115,7 @@ fn followers<'m>(scene: &'m Scene<'_, '_>) -> BTreeMap<usize, Vec<&'m Class>> {
 fn leaned_on(scene: &Scene<'_, '_>, left: &[usize]) -> BTreeSet<usize> {
     let waits = |class: &&Class| left.get(class.number).is_some_and(|left| *left > 0);
     let rules = scene.classes.iter().filter(waits).flat_map(|class| &class.relations.rules);
-    let wide = rules.filter(|rule| matches!(rule, Rule::Spread { .. }) && !scene.is_of_one_node(rule));
-    wide.map(Rule::tally).collect()
+    rules.filter(|rule| !scene.is_of_one_node(rule)).filter_map(Rule::spread_over).collect()
 }
 
 /// The region in which a node is, which is made if need be.
@@ -282,11 +281,7 @@ impl<'m> Map<'m, '_, '_> {
                 let there = region.spare > 0 || !region.offers.is_empty();
                 let crowding = relations.crowding(&self.tallies, region.domains);
                 let soft = relations.soft_crowding(&self.tallies, region.domains);
-                let counts = leaned_on.iter().filter_map(|tally| {
-                    let tally = self.tallies.get(*tally)?;
-                    Some(region.domains.get(tally.key).map_or(u32::MAX, |domain| tally.count(domain)))
-                });
-                let uneven = counts.fold(0, u32::saturating_add);
+                let uneven = rules::crowding(leaned_on.iter().copied(), &self.tallies, region.domains);
                 let rank = (crowding, soft, region.lost, uneven, region.spare == 0);
                 (room > 0 && there).then_some((rank, region.cost, number, room))
             });

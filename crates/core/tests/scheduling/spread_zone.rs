@@ -355,3 +355,11 @@ fn a_machine_that_may_come_to_be_in_any_zone_is_no_place_for_pods_that_are_sprea
     let outcome = cluster.after(&plan).run(web(1)).outcome();
     assert_eq!((outcome.launched(), outcome.placed("web")), (1, 1));
 }
+
+#[test]
+fn pods_that_others_are_spread_among_are_spread_too() {
+    let looks_on = app("watcher").pods(6).spread_as(spread(ZONE, 1, "web"));
+    let outcome = three_zones().run(app("web").pods(9)).run(looks_on).outcome();
+    assert_eq!(outcome.zones("web"), told(&[("a", 3), ("b", 3), ("c", 3)]));
+    assert_eq!(outcome.pending("watcher"), 0);
+}
