@@ -5,10 +5,10 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 use tracing::{info, warn};
 use windlass_api::{NodeClaim, labels};
-use windlass_core::model::Taint;
 use windlass_providers::{LaunchRequest, MachineTag, Provider, ProviderError};
 
 use super::draft::machine_uid;
+use super::node::first_taints;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
 use crate::index::Registrant;
@@ -112,11 +112,6 @@ impl Shell {
                 message: format!("the claim has no offering {number}"),
             });
         };
-        let unregistered =
-            Taint::new(labels::UNREGISTERED_TAINT, "", windlass_core::model::Effect::NoExecute);
-        let mut taints = model.taints.clone();
-        taints.extend(model.startup_taints.iter().cloned());
-        taints.push(unregistered);
         Ok(LaunchRequest {
             tag: self.tag(claim),
             offering: offering.key.clone(),
@@ -124,7 +119,7 @@ impl Shell {
             allocatable: offering.allocatable.clone(),
             price: offering.price,
             labels: model.labels,
-            taints,
+            taints: first_taints(claim),
         })
     }
 

@@ -43,6 +43,15 @@ pub(super) fn wanted_labels(claim: &NodeClaim) -> impl Iterator<Item = (&str, &s
     )
 }
 
+/// The taints that a node is to register with.
+///
+/// Ours keeps pods away and evicts none: the controller that evicts may learn late that the taint is gone, and would end
+/// pods that were rightly placed.
+pub(super) fn first_taints(claim: &NodeClaim) -> Vec<Taint> {
+    let asked = claim.spec.taints.iter().chain(&claim.spec.startup_taints).map(adapt::taint);
+    asked.chain([Taint::new(labels::UNREGISTERED_TAINT, "", Effect::NoSchedule)]).collect()
+}
+
 /// The taints that a claim's node must have for good and does not have.
 pub(super) fn missing_taints(node: &Node, claim: &NodeClaim) -> Vec<Taint> {
     claim.spec.taints.iter().map(adapt::taint).filter(|taint| !carries(node, taint)).collect()

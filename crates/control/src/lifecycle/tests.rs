@@ -10,6 +10,7 @@ use windlass_core::model::{Effect as TaintEffect, Labels, Node, OfferingKey, Rea
 use windlass_core::{Price, Text};
 use windlass_providers::{Machine, MachineState, MachineTag, ProviderError, Termination};
 
+use super::node::first_taints;
 use super::{Absence, Answer, Blocked, DrainProgress, Effect, Nominations, Observation, Step, Times, step};
 use crate::Settings;
 use crate::index::Registrant;
@@ -167,7 +168,7 @@ fn cordoned() -> Node {
 fn unregistered() -> Node {
     let mut node = node();
     (node.claim_uid, node.provider, node.held) = (None, None, false);
-    node.taints = vec![Taint::new("windlass.dev/unregistered", "", TaintEffect::NoExecute)];
+    node.taints = vec![Taint::new("windlass.dev/unregistered", "", TaintEffect::NoSchedule)];
     node
 }
 
@@ -181,6 +182,17 @@ fn a_launch_is_written_down_before_the_provider_is_asked() {
     let next = life.step();
     assert_eq!(next.effect, Some(Effect::Launch(0)));
     assert_eq!(life.status().launch.as_ref().unwrap().started_at.as_ref().unwrap().0, START);
+}
+
+#[test]
+fn no_taint_that_a_node_is_launched_with_evicts_pods_unless_its_pool_asks_for_that() {
+    let mut life = Life::begin();
+    life.claim.spec.startup_taints =
+        vec![serde_json::from_value(json!({"key": "cni", "effect": "NoExecute"})).unwrap()];
+    let taints = first_taints(&life.claim);
+    let evicts = taints.iter().filter(|taint| taint.effect == TaintEffect::NoExecute);
+    assert_eq!(evicts.map(|taint| &*taint.key).collect::<Vec<_>>(), ["cni"]);
+    assert!(taints.iter().any(|taint| &*taint.key == "windlass.dev/unregistered"));
 }
 
 #[test]

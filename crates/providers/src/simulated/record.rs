@@ -201,7 +201,7 @@ pub(super) mod tests {
             allocatable: Resources::from_iter([("cpu", 1900), ("memory", 3 << 30)]),
             labels: Labels::new().with("kubernetes.io/arch", "arm64"),
             node_labels: Labels::new().with("windlass.dev/pool", "web"),
-            taints: vec![Taint::new("windlass.dev/unregistered", "", Effect::NoExecute)],
+            taints: vec![Taint::new("windlass.dev/unregistered", "", Effect::NoSchedule)],
             created_at: Timestamp::from_second(1_000_000).unwrap(),
             fate: Fate { boot: Some(Duration::from_secs(5)), ..Fate::default() },
         }

@@ -164,6 +164,6 @@ pub fn request_in(zone: &str, claim: &str) -> LaunchRequest {
         allocatable: Resources::new(),
         price: Price::ZERO,
         labels: Labels::new().with("windlass.dev/pool", "pool").with("team", "blue"),
-        taints: vec![Taint::new("windlass.dev/unregistered", "", Effect::NoExecute)],
+        taints: vec![Taint::new("windlass.dev/unregistered", "", Effect::NoSchedule)],
     }
 }
