@@ -39,9 +39,9 @@ fn state(pod: &Pod, answer: &Answer) -> String {
             format!("Pod {id} waits and {}.\n", destination(&placement.target, id, answer))
         }
         (None, Some(group)) => pending(id, group),
-        (None, None) if pod.state == PodState::Waiting => {
+        (None, None) if matches!(pod.state, PodState::Waiting { .. }) => {
             format!(
-                "Pod {id} waits for the scheduler, which has not looked at it yet. Nothing is launched before that.\n"
+                "Pod {id} waits for the scheduler, which has not said anything of it yet. Nothing is launched for it until the scheduler finds no place for it or has been silent for --scheduler-silence.\n"
             )
         }
         (None, None) => format!("Pod {id} waits, and nothing is planned for it.\n"),

@@ -23,7 +23,7 @@ pub async fn a_process_whose_api_server_restarts_three_times_makes_each_machine_
         stage.plane.restart_apiserver().await.unwrap();
     }
     stage.pods(30..40).await;
-    stage.grown(40).await;
+    stage.grown_despite_double_booking(40).await;
 
     stage.delete_pods(0..40).await;
     dice.moment(50..3000).await;

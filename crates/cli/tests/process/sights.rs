@@ -1,5 +1,7 @@
 //! What can be seen of a stage, and what is waited for.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use kube::api::ListParams;
@@ -11,12 +13,11 @@ use crate::stage::{PATIENCE, Stage};
 use crate::windlass::Windlass;
 
 impl Stage {
-    /// The names of the pods that run.
-    pub async fn running(&self) -> kube::Result<Vec<String>> {
-        let pods = self.pod_api().list(&ListParams::default()).await?.items;
-        let runs =
-            |pod: &&Pod| pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running");
-        Ok(pods.iter().filter(runs).map(ResourceExt::name_any).collect())
+    /// The pods that run.
+    pub async fn running(&self) -> kube::Result<Vec<Pod>> {
+        let mut pods = self.pod_api().list(&ListParams::default()).await?.items;
+        pods.retain(|pod| pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running"));
+        Ok(pods)
     }
 
     pub async fn claims(&self) -> kube::Result<Vec<NodeClaim>> {
@@ -64,26 +65,50 @@ impl Stage {
 
     /// Waits until so many pods run, on exactly as many ready claims, each with one machine.
     pub async fn grown(&self, count: usize) {
-        eventually(&format!("{count} pods run on {count} machines"), PATIENCE, async || {
-            let (running, claims) = (self.running().await?.len(), self.claims().await?);
-            let ready = |claim: &&NodeClaim| {
-                let status = claim.status.as_ref();
-                status.is_some_and(|status| conditions::is_true(&status.conditions, conditions::READY))
-            };
-            let ready = claims.iter().filter(ready).count();
-            let mut tagged: Vec<String> = self
-                .machines()
-                .await?
-                .iter()
-                .filter_map(|machine| machine.labels().get(labels::CLAIM_UID).cloned())
-                .collect();
-            let mut uids: Vec<String> = claims.iter().filter_map(ResourceExt::uid).collect();
-            tagged.sort();
-            uids.sort();
-            let seen = (running, claims.len(), ready, tagged.len());
-            let done = seen == (count, count, count, count) && tagged == uids;
-            if done { Ok(()) } else { Err(Instead(format!("(running, claims, ready, machines) = {seen:?}"))) }
-        })
+        self.grown_for(count, |running| running.len()).await;
+    }
+
+    /// The same where the scheduler may have put two of the pods on one node: a scheduler that does not hear that its
+    /// binding was taken gives the room away again.
+    pub async fn grown_despite_double_booking(&self, count: usize) {
+        let nodes = |running: &[Pod]| {
+            let nodes = running.iter().filter_map(|pod| pod.spec.as_ref()?.node_name.clone());
+            nodes.collect::<BTreeSet<String>>().len()
+        };
+        self.grown_for(count, nodes).await;
+    }
+
+    /// Waits until so many pods run, on as many ready claims as they need, each with one machine.
+    async fn grown_for(&self, count: usize, needed: impl Fn(&[Pod]) -> usize) {
+        eventually(
+            &format!("{count} pods run and each of their claims has one machine"),
+            PATIENCE,
+            async || {
+                let (running, claims) = (self.running().await?, self.claims().await?);
+                let ready = |claim: &&NodeClaim| {
+                    let status = claim.status.as_ref();
+                    status.is_some_and(|status| conditions::is_true(&status.conditions, conditions::READY))
+                };
+                let ready = claims.iter().filter(ready).count();
+                let mut tagged: Vec<String> = self
+                    .machines()
+                    .await?
+                    .iter()
+                    .filter_map(|machine| machine.labels().get(labels::CLAIM_UID).cloned())
+                    .collect();
+                let mut uids: Vec<String> = claims.iter().filter_map(ResourceExt::uid).collect();
+                tagged.sort();
+                uids.sort();
+                let seen = (running.len(), claims.len(), ready, tagged.len());
+                let needed = needed(&running);
+                let done = seen == (count, needed, needed, needed) && tagged == uids;
+                if done {
+                    Ok(())
+                } else {
+                    Err(Instead(format!("(running, claims, ready, machines) = {seen:?}")))
+                }
+            },
+        )
         .await;
     }
 

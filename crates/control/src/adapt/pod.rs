@@ -82,15 +82,13 @@ fn state(pod: &ApiPod, spec: &PodSpec) -> PodState {
     }
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
     let scheduled = conditions.into_iter().flatten().find(|condition| condition.type_ == "PodScheduled");
-    match scheduled {
-        Some(condition)
-            if condition.status == "False" && condition.reason.as_deref() == Some("Unschedulable") =>
-        {
-            let since = condition.last_transition_time.as_ref().or(pod.metadata.creation_timestamp.as_ref());
-            PodState::Unschedulable { since: since.map_or(Timestamp::UNIX_EPOCH, |time| time.0) }
-        }
-        _ => PodState::Waiting,
-    }
+    let changed = scheduled.and_then(|condition| condition.last_transition_time.as_ref());
+    let since =
+        changed.or(pod.metadata.creation_timestamp.as_ref()).map_or(Timestamp::UNIX_EPOCH, |time| time.0);
+    let given_up = scheduled.is_some_and(|condition| {
+        condition.status == "False" && condition.reason.as_deref() == Some("Unschedulable")
+    });
+    if given_up { PodState::Unschedulable { since } } else { PodState::Waiting { since } }
 }
 
 fn owner(pod: &ApiPod) -> PodOwner {
@@ -130,7 +128,7 @@ mod tests {
         };
         let plain = json!({"containers": []});
         assert!(matches!(state(plain.clone(), status("Unschedulable")), PodState::Unschedulable { .. }));
-        assert_eq!(state(plain.clone(), json!({})), PodState::Waiting);
+        assert!(matches!(state(plain.clone(), json!({})), PodState::Waiting { .. }));
         let gated = json!({"containers": [], "schedulingGates": [{"name": "g"}]});
         assert_eq!(state(gated, status("SchedulingGated")), PodState::Gated);
         let bound = json!({"containers": [], "nodeName": "n1"});

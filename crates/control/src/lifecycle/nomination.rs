@@ -122,7 +122,7 @@ pub(crate) fn missing(index: &Index, claim: &NodeClaim, node: &Node) -> Vec<PodI
 
 /// Whether a pod may be nominated to a node and is not.
 pub(crate) fn waits_for(index: &Index, pod: &Pod, node: &str) -> bool {
-    let waits = matches!(pod.state, PodState::Waiting | PodState::Unschedulable { .. });
+    let waits = matches!(pod.state, PodState::Waiting { .. } | PodState::Unschedulable { .. });
     let free = pod
         .nominated
         .as_ref()

@@ -70,8 +70,11 @@ pub struct Pod {
 /// Where a pod stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodState {
-    /// It waits and the scheduler has not yet looked at it.
-    Waiting,
+    /// It waits and the scheduler has not said anything of it.
+    Waiting {
+        /// Since when.
+        since: Timestamp,
+    },
     /// It is held back by a scheduling gate: it needs no place yet.
     Gated,
     /// The scheduler found no node for it.
@@ -144,7 +147,7 @@ impl Pod {
     pub fn node(&self) -> Option<&Text> {
         match &self.state {
             PodState::Bound(node) => Some(node),
-            PodState::Waiting | PodState::Gated | PodState::Unschedulable { .. } => None,
+            PodState::Waiting { .. } | PodState::Gated | PodState::Unschedulable { .. } => None,
         }
     }
 }

@@ -55,6 +55,9 @@ pub struct Settings {
     /// How long a node that was once ready and is not any more still counts as capacity about to come back, and how
     /// long one that has just become ready keeps room for daemonsets that have not come yet.
     pub not_ready_grace: Duration,
+    /// How long a pod may wait without a word from the scheduler before it is taken for one that has no place. What the
+    /// scheduler says of a pod is lost if the API server does not take it just then, and it repeats it only minutes later.
+    pub scheduler_silence: Duration,
     /// Pods of lower priority than this get no machines; they run where there is room.
     pub min_priority: i32,
     /// Whether what pods would rather have is respected as long as no pod stays pending for it.
@@ -74,6 +77,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             not_ready_grace: Duration::from_mins(1),
+            scheduler_silence: Duration::from_secs(30),
             min_priority: i32::MIN,
             respects_preferences: true,
             search_steps: 2_000,

@@ -16,7 +16,7 @@ use crate::model::{DisruptionReason, Pod, PodId, PodOwner, PodShape, PodState};
 /// Why pods need a place. Those named first get theirs first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cause {
-    /// The scheduler found no node for them.
+    /// The scheduler found no node for them, or says nothing.
     Pending,
     /// They are on the sick node of this claim and will be made anew elsewhere.
     Sick(Text),
@@ -59,6 +59,20 @@ impl Class {
     pub(super) fn may_launch(&self) -> bool {
         !matches!(self.cause, Cause::Held(_) | Cause::Passing | Cause::Expendable)
     }
+}
+
+/// Until when the scheduler may leave it open whether there is a place for the pod.
+fn silent_until(view: &View<'_>, since: Timestamp) -> Timestamp {
+    since.saturating_add(view.snapshot.settings.scheduler_silence).unwrap_or(Timestamp::MAX)
+}
+
+/// When the scheduler has next been silent for too long about one of these pods.
+pub(super) fn silence_ends(view: &View<'_>, needy: &[(Cause, &Pod)]) -> Option<Timestamp> {
+    let ends = needy.iter().filter_map(|(cause, pod)| match (cause, &pod.state) {
+        (Cause::Passing, PodState::Waiting { since }) => Some(silent_until(view, *since)),
+        _ => None,
+    });
+    ends.min()
 }
 
 /// The pods that need a place, and why.
@@ -122,11 +136,11 @@ fn cause(view: &View<'_>, pod: &Pod, gives_up: impl Fn(&str) -> bool) -> Option<
     }
     let expendable = pod.shape.priority < view.snapshot.settings.min_priority;
     let cause = match &pod.state {
-        PodState::Unschedulable { .. } => {
+        PodState::Waiting { since } if silent_until(view, *since) > view.now => Some(Cause::Passing),
+        PodState::Waiting { .. } | PodState::Unschedulable { .. } => {
             let held = view.snapshot.held.get(&pod.id).filter(|until| **until > view.now);
             Some(held.map_or(Cause::Pending, |until| Cause::Held(*until)))
         }
-        PodState::Waiting => Some(Cause::Passing),
         PodState::Gated => None,
         PodState::Bound(_) if pod.shape.owner == PodOwner::Nobody => None,
         PodState::Bound(node) => {

@@ -74,6 +74,7 @@ pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget)
     let doubtful = sick::doubtful(&view);
     let given_up = sick::given_up(&view, &doubtful);
     let needy = class::needy(&view, |claim| given_up.contains(claim));
+    let silence_ends = class::silence_ends(&view, &needy);
     let (keys, kin) = kin::find(&view, &needy);
     let shared = volumes::shared(snapshot, needy.iter().map(|(_, pod)| *pod));
     let (groups, stuck) = class::group(&view, &keys, &kin, &shared, needy);
@@ -83,7 +84,7 @@ pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget)
     let (launches, placements) = launches::write(&scene, &drafted);
     let fates = nodes::fates(&scene, &drafted.assignment, &launches, &doubtful);
     let explained = explain::explain(&scene, &drafted, &launches, stuck);
-    let wakes = [explained.retry_at, fates.next_at, scene.trust_ends(&drafted.assignment)];
+    let wakes = [explained.retry_at, fates.next_at, scene.trust_ends(&drafted.assignment), silence_ends];
     (
         Plan { launches, removals: fates.removals, placements, wake_at: wakes.into_iter().flatten().min() },
         Report {

@@ -15,6 +15,11 @@ use crate::shapes::{at, claim, joined, launched};
 /// The moment of planning in all tests; things that stand have stood since 0.
 pub const NOW: i64 = 1000;
 
+/// The state of a pod that the scheduler has yet to look at.
+pub fn just_made() -> PodState {
+    PodState::Waiting { since: at(NOW) }
+}
+
 #[derive(Clone, Default)]
 pub struct Cluster(pub Snapshot);
 

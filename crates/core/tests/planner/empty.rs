@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use windlass_core::model::{DisruptionReason, InstanceType, PodOwner, PodShape, PodState, Pool, Readiness};
 
-use crate::cluster::{Cluster, NOW};
+use crate::cluster::{Cluster, NOW, just_made};
 use crate::shapes::{asks, at, machine, pool};
 
 fn small() -> InstanceType {
@@ -68,7 +68,7 @@ fn pods_that_belong_to_the_node_do_not_keep_it() {
 fn pods_that_may_go_to_a_node_keep_it() {
     let pending = cluster().pending("web", 1, asks(1000, 1024));
     assert_eq!(pending.why("one"), "pods are expected on it");
-    let waiting = cluster().pods("web", 1, asks(1000, 1024), &PodState::Waiting);
+    let waiting = cluster().pods("web", 1, asks(1000, 1024), &just_made());
     assert_eq!(waiting.removals(), Vec::<String>::new());
     let gated = cluster().pods("web", 1, asks(1000, 1024), &PodState::Gated);
     assert_eq!(gated.removals(), ["one"]);
@@ -78,7 +78,7 @@ fn pods_that_may_go_to_a_node_keep_it() {
 fn pods_go_to_nodes_that_stay_anyway() {
     let cluster =
         cluster().standing("two", "general", &small()).bound("web", 1, asks(500, 512), "node-of-two");
-    assert_eq!(cluster.pods("new", 1, asks(500, 512), &PodState::Waiting).removals(), ["one"]);
+    assert_eq!(cluster.pods("new", 1, asks(500, 512), &just_made()).removals(), ["one"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use windlass_core::model::{Operator, PodOwner, PodShape, PodState, Readiness, well_known};
 use windlass_core::plan::Target;
 
-use crate::cluster::{Cluster, NOW};
+use crate::cluster::{Cluster, NOW, just_made};
 use crate::shapes::{asks, at, machine, node, pool, selecting, size, taint, term, tolerating};
 
 fn cluster() -> Cluster {
@@ -108,7 +108,7 @@ fn pods_of_other_schedulers_of_daemonsets_and_pods_on_their_way_out_need_no_plac
 
 #[test]
 fn pods_that_the_scheduler_has_not_looked_at_or_that_are_gated_launch_nothing() {
-    let waiting = cluster().pods("new", 3, asks(1000, 1024), &PodState::Waiting);
+    let waiting = cluster().pods("new", 3, asks(1000, 1024), &just_made());
     assert_eq!(waiting.launches(), []);
     assert!(waiting.plan().1.unplaced.is_empty());
     let gated = cluster().node(node("old", size(4, 16))).pods("gated", 3, asks(1000, 1024), &PodState::Gated);
@@ -116,10 +116,22 @@ fn pods_that_the_scheduler_has_not_looked_at_or_that_are_gated_launch_nothing() 
 }
 
 #[test]
+fn a_pod_of_which_the_scheduler_says_nothing_for_too_long_gets_a_machine_if_no_node_has_room() {
+    let silence = 30;
+    let waiting = |second| PodState::Waiting { since: at(second) };
+    let pods = |since: &PodState| cluster().pods("new", 3, asks(1000, 1024), since);
+    let early = pods(&waiting(NOW - silence + 1));
+    assert_eq!(early.launches(), []);
+    assert_eq!(early.plan().0.wake_at, Some(at(NOW + 1)), "planned again once it has been too long");
+    let late = pods(&waiting(NOW - silence));
+    assert_eq!(late.launches().len(), 2);
+    assert_eq!(late.node(node("old", size(4, 16))).launches(), []);
+}
+
+#[test]
 fn pods_that_are_about_to_be_scheduled_do_not_push_pending_ones_out() {
     let cluster = cluster().node(node("old", size(2, 8)));
-    let cluster =
-        cluster.pods("new", 2, asks(1000, 1024), &PodState::Waiting).pending("web", 2, asks(1000, 1024));
+    let cluster = cluster.pods("new", 2, asks(1000, 1024), &just_made()).pending("web", 2, asks(1000, 1024));
     assert_eq!(cluster.launches(), []);
 }
 

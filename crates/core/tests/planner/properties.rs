@@ -13,7 +13,7 @@ use windlass_core::plan::{Launch, Target};
 use windlass_core::{Plan, Price};
 
 use crate::anything::any_mixed_cluster;
-use crate::cluster::{Cluster, NOW};
+use crate::cluster::{Cluster, NOW, just_made};
 use crate::referee;
 use crate::shapes::{asks, at, claim, launched, machine, offering, pool, selecting, taint, tolerating};
 
@@ -100,7 +100,7 @@ fn any_cluster() -> impl Strategy<Value = Cluster> {
         for (number, (shape, count, state)) in pods.into_iter().enumerate() {
             let name = format!("pod{number}");
             cluster = match state {
-                0 => cluster.pods(&name, count, shape, &PodState::Waiting),
+                0 => cluster.pods(&name, count, shape, &just_made()),
                 1 | 2 => match cluster.0.nodes.keys().nth(state.into()).cloned() {
                     Some(node) => cluster.bound(&name, 1, shape, &node),
                     None => cluster,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windlass_core::model::{Claim, ClaimPhase, PodState, Readiness};
 
-use crate::cluster::{Cluster, NOW};
+use crate::cluster::{Cluster, NOW, just_made};
 use crate::shapes::{at, claim, joined, launched, machine, node, size, taint};
 use crate::workload::{HOST, Workload, ZONE, app, three_zones, told};
 
@@ -176,7 +176,7 @@ fn pods_on_a_node_that_leaves_find_room_elsewhere_without_a_machine_being_got_fo
 
 #[test]
 fn pods_that_the_scheduler_has_yet_to_look_at_get_no_machine() {
-    assert_eq!(three_zones().run(app("web").in_state(PodState::Waiting)).outcome().launched(), 0);
+    assert_eq!(three_zones().run(app("web").in_state(just_made())).outcome().launched(), 0);
 }
 
 #[test]
