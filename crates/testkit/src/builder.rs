@@ -121,7 +121,8 @@ fn launch(programs: &Programs, component: Component, flags: Vec<OsString>, logs:
     Launch {
         program: program.path.clone(),
         args: program.subcommand.map(Into::into).into_iter().chain(flags).collect(),
-        envs: Vec::new(),
+        // It lives for minutes: collecting garbage less often saves a seventh of its work and costs only memory.
+        envs: vec![("GOGC".to_owned(), "400".to_owned())],
         log: logs.join(format!("{}.log", component.name())),
     }
 }
