@@ -1,4 +1,5 @@
 mod placement;
+mod report;
 mod scale_up;
 
 use std::fs;
@@ -8,15 +9,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use jiff::Zoned;
 use kube::Client;
 use tokio::time::{Instant, sleep};
 use windlass_testkit::ControlPlane;
 
+use crate::cargo;
 use crate::view::View;
 use crate::windlass::kubectl;
-use crate::{cargo, machine, root};
-use placement::PLANS;
 
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -29,36 +28,44 @@ pub(crate) struct Bench {
     /// Measure planning on the catalogues and workloads of this folder too.
     #[arg(long)]
     data: Option<PathBuf>,
-    /// Only measure this, and print what was measured.
-    #[arg(long, conflicts_with = "data")]
-    only: Option<Part>,
+    /// Only measure this, and leave the other sections of docs/benchmarks.md as they are. May be given several times.
+    #[arg(long)]
+    only: Vec<Part>,
 }
 
 /// What can be measured alone.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Planning, with criterion's statistics.
-    Criterion,
+    /// How fast and how well is planned.
+    Planning,
+    /// What the index and a plan take.
+    Memory,
     /// A scale-up on a control plane.
     ScaleUp,
     /// Whether pods go where they were planned, on a control plane.
     Placement,
+    /// Planning, with criterion's statistics, which are only printed.
+    Criterion,
 }
 
 impl Bench {
     pub(crate) async fn run(self) -> Result<()> {
-        match self.only {
-            Some(Part::Criterion) => return statistics(),
-            Some(Part::ScaleUp) => return scale_up::measure().await.map(drop),
-            Some(Part::Placement) => return placement::measure().await.map(drop),
-            None => {}
-        }
-        let planning = self.planning()?;
-        let memory = planning_bench(&["--memory"])?;
-        let scale_up = scale_up::measure().await?;
-        let placement = placement::measure().await?;
-        if !self.dry_run {
-            write(&planning, &memory, &scale_up, &placement)?;
+        let all = [Part::Planning, Part::Memory, Part::ScaleUp, Part::Placement];
+        let parts = if self.only.is_empty() { &all[..] } else { &self.only };
+        for part in parts {
+            let (title, text) = match part {
+                Part::Planning => ("Planning".to_owned(), self.planning()?),
+                Part::Memory => ("Memory".to_owned(), memory()?),
+                Part::ScaleUp => scale_up::section().await?,
+                Part::Placement => placement::section().await?,
+                Part::Criterion => {
+                    statistics()?;
+                    continue;
+                }
+            };
+            if !self.dry_run {
+                report::write(&title, &text)?;
+            }
         }
         Ok(())
     }
@@ -66,8 +73,18 @@ impl Bench {
     fn planning(&self) -> Result<String> {
         let data = self.data.as_ref().map(std::path::absolute).transpose()?;
         let data = data.as_ref().map(|folder| format!("--data={}", folder.display()));
-        planning_bench(&data.iter().map(String::as_str).collect::<Vec<_>>())
+        let figures = planning_bench(&data.iter().map(String::as_str).collect::<Vec<_>>())?;
+        Ok(format!(
+            "One thread. The first answer is a plan without a search; with search is the default of up to 300 ms more, less \
+             where nothing cheaper is left to find. Costs are divided by the report's lower bound, below which no plan for \
+             the same pods can be.\n\n{figures}"
+        ))
     }
+}
+
+fn memory() -> Result<String> {
+    let figures = planning_bench(&["--memory"])?;
+    Ok(format!("The controller's index filled with API objects, a snapshot of it, and a plan.\n\n{figures}"))
 }
 
 fn statistics() -> Result<()> {
@@ -137,39 +154,5 @@ fn apply(plane: &ControlPlane, name: &str, manifests: &str) -> Result<()> {
     let path = plane.folder().join(name);
     fs::write(&path, manifests)?;
     kubectl(plane, &["apply", "-f", &path.display().to_string()])?;
-    Ok(())
-}
-
-fn write(planning: &str, memory: &str, scale_up: &str, placement: &str) -> Result<()> {
-    let path = root().join("docs/benchmarks.md");
-    let text = format!(
-        "# Benchmarks\n\n\
-         Written by `cargo xtask bench` on {}, {}.\n\n\
-         ## Planning\n\n\
-         One thread. The first answer is a plan without a search; with search is the default of up to 300 ms more, less \
-         where nothing cheaper is left to find. Costs are divided by the report's lower bound, below which no plan for \
-         the same pods can be.\n\n\
-         {}\n\n\
-         ## Memory\n\n\
-         The controller's index filled with API objects, a snapshot of it, and a plan.\n\n\
-         {}\n\n\
-         ## A scale-up of {} pods onto {} nodes\n\n\
-         On the test control plane with simulated machines that boot in a second, and everything on one machine: the \
-         control plane takes most of its time. A pod's claim is the one whose node the pod runs on in the end; it counts from the moment \
-         the watch shows that it exists, and a claim that was there already, with room for the pod, counts as no wait.\n\n\
-         {scale_up}\n\n\
-         ## Whether plans are what happens\n\n\
-         {PLANS} batches of {} pods of many sizes, planned tightly onto machines of three sizes on the test control plane.\n\n\
-         {placement}",
-        Zoned::now().date(),
-        machine::description(),
-        planning.trim(),
-        memory.trim(),
-        scale_up::PODS,
-        scale_up::NODES,
-        placement::PODS,
-    );
-    fs::write(&path, text)?;
-    println!("wrote docs/benchmarks.md");
     Ok(())
 }

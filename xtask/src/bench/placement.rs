@@ -14,8 +14,8 @@ use windlass_testkit::{ControlPlane, Placements};
 use super::{apply, pools, until};
 use crate::windlass;
 
-pub(super) const PLANS: u64 = 20;
-pub(super) const PODS: usize = 400;
+const PLANS: u64 = 20;
+const PODS: usize = 400;
 const NAMESPACE: &str = "placement";
 
 /// What became of one plan.
@@ -25,8 +25,17 @@ struct Outcome {
     placements: Placements,
 }
 
-/// Carries plans out with nominations and without; what came of them, in Markdown.
-pub(super) async fn measure() -> Result<String> {
+/// The title and the text of what comes of plans that are carried out with nominations and without.
+pub(super) async fn section() -> Result<(String, String)> {
+    let figures = measure().await?;
+    let text = format!(
+        "{PLANS} batches of {PODS} pods of many sizes, planned tightly onto machines of three sizes on the test control \
+         plane.\n\n{figures}"
+    );
+    Ok(("Whether plans are what happens".to_owned(), text))
+}
+
+async fn measure() -> Result<String> {
     let mut table =
         "| nominations | fill of the cores (least, mean) | pods where planned (least, mean) | pods \
                      planned again (most, sum) | plans that held |\n|---|---|---|---|---|\n"
