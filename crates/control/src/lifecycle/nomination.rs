@@ -120,14 +120,16 @@ pub(crate) fn missing(index: &Index, claim: &NodeClaim, node: &Node) -> Vec<PodI
     expected.filter(|id| index.pod(id).is_some_and(|pod| waits_for(index, pod, &node.name))).collect()
 }
 
-/// Whether a pod may be nominated to a node and is not.
+/// Whether a pod may be nominated to a node and is not. One that must be spread is not: the scheduler would count the
+/// others that are nominated to its node, but not those nominated to the nodes that keep the balance.
 pub(crate) fn waits_for(index: &Index, pod: &Pod, node: &str) -> bool {
     let waits = matches!(pod.state, PodState::Waiting { .. } | PodState::Unschedulable { .. });
     let free = pod
         .nominated
         .as_ref()
         .is_none_or(|known| *known.node != *node && (known.ours || index.node(&known.node).is_none()));
-    waits && free && !pod.deleting && !pod.shape.foreign_scheduler
+    let spread = pod.shape.spread.iter().any(|constraint| constraint.required);
+    waits && free && !spread && !pod.deleting && !pod.shape.foreign_scheduler
 }
 
 /// Nominates pods to a node. One that has gone or changed in the meantime is no matter.
@@ -182,6 +184,17 @@ mod tests {
         let goes = |nominated| waits_for(&index, &pod(nominated), "new");
         assert!(goes(None) && goes(Some(("there", true))) && goes(Some(("gone", false))));
         assert!(!goes(Some(("there", false))) && !goes(Some(("new", true))));
+    }
+
+    #[test]
+    fn a_pod_that_must_be_spread_is_not_nominated_and_one_that_would_rather_be_is() {
+        let goes = |when: &str| {
+            let spread = json!([{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": when}]);
+            let spec = json!({"containers": [], "topologySpreadConstraints": spread});
+            let object = json!({"metadata": {"name": "p", "namespace": "d"}, "spec": spec});
+            waits_for(&Index::default(), &adapt::pod(&from_value(object).unwrap()).unwrap(), "new")
+        };
+        assert!(!goes("DoNotSchedule") && goes("ScheduleAnyway"));
     }
 
     #[test]

@@ -52,6 +52,7 @@ plane_tests![
     a_node_with_neither_claim_nor_machine_is_deleted_after_two_answers,
     a_node_without_our_finalizer_is_never_taken_for_ours,
     most_pods_of_a_plan_that_leaves_no_room_go_where_they_were_planned,
+    pods_that_must_be_spread_are_left_to_the_scheduler,
     pending_pods_get_a_machine_and_an_empty_node_is_given_back,
     a_claim_and_its_launch_are_written_down_before_there_is_a_machine,
     a_booting_machine_is_waited_for,

@@ -9,6 +9,7 @@ use windlass_core::model::PodState;
 use windlass_testkit::{ControlPlane, Placements, eventually};
 
 use crate::hands::{PATIENCE, new_lab};
+use crate::lab::instance_type;
 
 pub async fn most_pods_of_a_plan_that_leaves_no_room_go_where_they_were_planned(plane: Arc<ControlPlane>) {
     let mut lab = new_lab(plane, "tight").await;
@@ -34,5 +35,38 @@ pub async fn most_pods_of_a_plan_that_leaves_no_room_go_where_they_were_planned(
     let placements = Placements::of(&pods, &claims);
     assert_eq!(placements.planned, 40);
     assert!(placements.kept >= 30, "{placements:?}");
+    lab.finish().await;
+}
+
+/// The scheduler counts pods that are nominated to a node when it looks whether another may go there, but not those that
+/// are nominated to the nodes which keep the balance: nominations would keep each of these pods waiting for the others.
+pub async fn pods_that_must_be_spread_are_left_to_the_scheduler(plane: Arc<ControlPlane>) {
+    let mut lab = new_lab(plane, "spread").await;
+    let zones = ["zone-a", "zone-b", "zone-c"].map(|zone| json!({"zone": zone, "price": "0.10"}));
+    let four = instance_type("four", 4, "0.10", &json!({"offerings": zones}));
+    lab.plain_provider(&json!({"instanceTypes": [four]})).await;
+    lab.pool("pool", &json!({})).await;
+    let spread = json!([{
+        "maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }]);
+    for number in 0..12 {
+        let pod = lab.pod(&format!("web-{number}"), "1").label("app", "web");
+        let spread = serde_json::from_value(spread.clone()).unwrap();
+        lab.create_pod(pod.spec(|spec| spec.topology_spread_constraints = Some(spread))).await;
+    }
+    lab.start().await;
+    eventually("all pods to run", PATIENCE, async || {
+        let pods = lab.pod_api().list(&ListParams::default()).await.map_err(|error| error.to_string())?.items;
+        let nominated = pods.iter().filter_map(adapt::pod).find_map(|pod| pod.nominated.map(|_| pod.id));
+        assert_eq!(nominated, None);
+        let running = pods.iter().filter(|pod| {
+            pod.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some("Running"))
+        });
+        let running = running.count();
+        if running == 12 { Ok(()) } else { Err(format!("{running} of 12")) }
+    })
+    .await;
+    assert_eq!(lab.claims().await.len(), 3, "one for each zone");
     lab.finish().await;
 }
