@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::amounts::Demand;
 use super::budget::Budget;
+use super::candidate::Candidate;
 use super::class::Class;
 use super::flexibility;
 use super::scene::Scene;
@@ -12,8 +13,9 @@ use crate::pack::OfferSet;
 pub(super) struct Concessions {
     /// For each class how many of its wishes have been given up, those that count least first.
     wishes: Vec<usize>,
-    /// Classes and pools of which the second cannot serve the first with as many different machines as it wants.
-    barred: BTreeSet<(usize, usize)>,
+    /// Classes, pools and kinds of places of which the second cannot serve the first in the third with as many different
+    /// machines as it wants.
+    barred: BTreeSet<(usize, usize, usize)>,
 }
 
 impl Concessions {
@@ -32,9 +34,10 @@ impl Concessions {
         any
     }
 
-    /// Notes that a pool cannot serve these classes.
-    pub(super) fn bar(&mut self, pool: usize, classes: impl IntoIterator<Item = usize>) {
-        self.barred.extend(classes.into_iter().map(|class| (class, pool)));
+    /// Notes that the pool of a machine cannot serve these classes where the machine is.
+    pub(super) fn bar(&mut self, machine: &Candidate<'_>, classes: impl IntoIterator<Item = usize>) {
+        let place = (machine.pool_number, machine.spot);
+        self.barred.extend(classes.into_iter().map(|class| (class, place.0, place.1)));
     }
 
     /// Lets pools try again, for what is launched may have changed what they can do.
@@ -75,8 +78,9 @@ pub(super) fn choices<'s>(
             return as_set.clone();
         }
         let barred = |number: &usize| {
-            let pool = scene.candidates.get(*number).map(|candidate| candidate.pool_number);
-            pool.is_some_and(|pool| concessions.barred.contains(&(class.number, pool)))
+            let candidate = scene.candidates.get(*number);
+            candidate
+                .is_some_and(|each| concessions.barred.contains(&(class.number, each.pool_number, each.spot)))
         };
         let mut usable = suitable.clone();
         if !concessions.barred.is_empty() {

@@ -61,7 +61,7 @@ pub(super) fn pack<'p, 'a>(
             let drafts = Draft::several(scene, choice.machine, &choice.load, 1, &party.tallies, budget);
             let Some(draft) = drafts.into_iter().next().filter(|draft| draft.load == choice.load) else {
                 let classes = choice.load.iter().map(|(class, _)| *class);
-                concessions.bar(choice.machine.pool_number, classes);
+                concessions.bar(choice.machine, classes);
                 continue;
             };
             packed.drafts.push(draft);

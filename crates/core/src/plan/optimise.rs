@@ -58,7 +58,7 @@ pub(super) fn pack<'p, 'a>(
             let drafts =
                 Draft::several(scene, offer, &load, node.repeat as usize, &assignment.tallies, budget);
             if drafts.is_empty() && budget.room(offer, 1) > 0 {
-                concessions.bar(offer.pool_number, load.iter().map(|(class, _)| *class));
+                concessions.bar(offer, load.iter().map(|(class, _)| *class));
             }
             for (class, count) in drafts.iter().flat_map(|draft| &draft.load) {
                 if let Some(left) = left.get_mut(*class) {

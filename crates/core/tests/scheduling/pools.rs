@@ -173,6 +173,20 @@ fn pods_that_would_only_rather_be_spread_are_served_by_a_pool_that_wants_several
 }
 
 #[test]
+fn a_zone_that_cannot_stand_for_another_does_not_keep_a_pool_that_wants_several_from_serving_in_others() {
+    let mut machine = zonal("only", 4, 16, "0.20", &["a", "c"]);
+    machine.offerings.push(offering("b", "0.10"));
+    // A first node in zone b would make a difference to the pods that are spread, so it cannot be one of two ways.
+    let cluster = Cluster::new([wanting(ZONE, 2, pool("general", vec![machine]))])
+        .node_in("in-a", "a", 1, 1)
+        .node_in("in-c", "c", 1, 1)
+        .run(app("spread").pods(2).asking(3000, 1024).spread(ZONE, 1))
+        .run(app("web").pods(2).asking(3000, 1024));
+    let outcome = cluster.outcome();
+    assert_eq!((outcome.placed("web"), outcome.placed("spread")), (2, 0));
+}
+
+#[test]
 fn different_values_of_several_labels_can_be_wanted() {
     let both =
         Pool { min_values: [(well_known::INSTANCE_TYPE.into(), 2), (ZONE.into(), 2)].into(), ..general() };
