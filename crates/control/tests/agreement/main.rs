@@ -3,75 +3,43 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 #![allow(clippy::panic, reason = "a panic fails the test")]
 
+mod machines;
 mod made_up;
-mod pods;
+mod provisioner;
+mod scenery;
+mod sight;
 mod stage;
+mod turns;
+mod watch;
 
 use std::sync::Arc;
 
+use futures::stream::{self, StreamExt};
 use windlass_testkit::{ControlPlane, plane_tests};
 
-/// How many clusters each test tries, one after another.
-const EACH: u64 = 25;
+/// How many clusters are played at the same time: most of it is waiting for the control plane.
+const AT_ONCE: usize = 12;
 
-plane_tests![
-    the_scheduler_agrees_on_the_first_clusters,
-    the_scheduler_agrees_on_the_second_clusters,
-    the_scheduler_agrees_on_the_third_clusters,
-    the_scheduler_agrees_on_the_fourth_clusters,
-    the_scheduler_agrees_on_the_fifth_clusters,
-    the_scheduler_agrees_on_the_sixth_clusters,
-    the_scheduler_agrees_on_the_seventh_clusters,
-    the_scheduler_agrees_on_the_eighth_clusters,
-];
+plane_tests![the_scheduler_binds_every_pod_that_a_plan_placed];
 
-async fn agrees(plane: Arc<ControlPlane>, part: u64) {
-    let first = match std::env::var("WINDLASS_TEST_SEED") {
-        Ok(seed) => seed.parse().unwrap(),
-        Err(_) => part * EACH,
-    };
-    let mut disagreements = Vec::new();
-    for seed in first..first + EACH {
-        if let Err(disagreement) = stage::play(&plane, seed).await {
-            disagreements.push(format!("seed {seed}: {disagreement}"));
-        }
-    }
+async fn the_scheduler_binds_every_pod_that_a_plan_placed(plane: Arc<ControlPlane>) {
+    let (first, clusters) = (number("WINDLASS_TEST_SEED", 0), number("WINDLASS_TEST_CLUSTERS", 200));
+    scenery::prepare(&plane).await;
+    let plays = (first..first + clusters).map(|seed| {
+        let plane = &plane;
+        async move { stage::play(plane, seed).await.map_err(|why| format!("seed {seed}: {why}")) }
+    });
+    let outcomes: Vec<Result<(), String>> = stream::iter(plays).buffer_unordered(AT_ONCE).collect().await;
+    let disagreements: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();
     assert!(
         disagreements.is_empty(),
-        "{} of {EACH} clusters:\n{}",
+        "{} of {clusters} clusters:\n{}",
         disagreements.len(),
         disagreements.join("\n")
     );
 }
 
-async fn the_scheduler_agrees_on_the_first_clusters(plane: Arc<ControlPlane>) {
-    agrees(plane, 0).await;
-}
-
-async fn the_scheduler_agrees_on_the_second_clusters(plane: Arc<ControlPlane>) {
-    agrees(plane, 1).await;
-}
-
-async fn the_scheduler_agrees_on_the_third_clusters(plane: Arc<ControlPlane>) {
-    agrees(plane, 2).await;
-}
-
-async fn the_scheduler_agrees_on_the_fourth_clusters(plane: Arc<ControlPlane>) {
-    agrees(plane, 3).await;
-}
-
-async fn the_scheduler_agrees_on_the_fifth_clusters(plane: Arc<ControlPlane>) {
-    agrees(plane, 4).await;
-}
-
-async fn the_scheduler_agrees_on_the_sixth_clusters(plane: Arc<ControlPlane>) {
-    agrees(plane, 5).await;
-}
-
-async fn the_scheduler_agrees_on_the_seventh_clusters(plane: Arc<ControlPlane>) {
-    agrees(plane, 6).await;
-}
-
-async fn the_scheduler_agrees_on_the_eighth_clusters(plane: Arc<ControlPlane>) {
-    agrees(plane, 7).await;
+/// A number from the environment.
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |value| value.parse().unwrap())
 }

@@ -1,231 +1,161 @@
 //! One made-up cluster on the real control plane: planned, carried out, and planned again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::fmt::Debug;
 use std::time::Duration;
 
-use futures::stream::{self, StreamExt};
-use jiff::Timestamp;
+use futures::future::{Either, select};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client, ResourceExt};
+use kube::api::{Patch, PatchParams};
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use windlass_control::adapt;
-use windlass_control::index::Index;
-use windlass_core::model::{PodState, Settings, Snapshot};
-use windlass_core::plan::{Launch, Target};
-use windlass_core::{Plan, Report, plan};
-use windlass_testkit::{ControlPlane, eventually, objects};
+use windlass_core::model::PodId;
+use windlass_core::plan::Target;
+use windlass_core::{Plan, Report};
+use windlass_testkit::ControlPlane;
 
-use crate::made_up::{MadeUp, OURS, node};
+use crate::machines::{self, Machine};
+use crate::made_up::{MadeUp, OURS, csi_node, wants};
+use crate::provisioner::make_volumes;
+use crate::turns::Turns;
+use crate::watch::Watch;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-const GATE: &str = "example.com/not-yet";
+/// How long the control plane has for what it does by itself.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Stage {
-    client: Client,
-    namespace: String,
-    cluster: MadeUp,
+/// A cluster and where it is played.
+pub struct Stage {
+    pub client: Client,
+    pub cluster: MadeUp,
 }
 
 /// Plays one cluster; the error says what the scheduler did otherwise.
 pub async fn play(plane: &ControlPlane, seed: u64) -> Result<(), String> {
-    let client = plane.client().unwrap();
-    let namespace = objects::namespace(&client, &format!("agree-{seed}")).await.unwrap();
-    let stage = Stage { cluster: MadeUp::new(seed, &namespace), client, namespace };
+    let stage = Stage { client: plane.client().unwrap(), cluster: MadeUp::new(seed) };
     stage.set_up().await;
-    let (decided, report) = stage.plan(&[]).await;
-    let outcome = stage.carry_out(&decided, &report).await;
+    let provisioner = make_volumes(&stage.client, &stage.cluster.id);
+    let outcome = match select(Box::pin(stage.act()), Box::pin(provisioner)).await {
+        Either::Left((outcome, _)) => outcome,
+        Either::Right((never, _)) => match never {},
+    };
     stage.tear_down().await;
     outcome
 }
 
 impl Stage {
-    fn pods(&self) -> Api<Pod> {
-        Api::namespaced(self.client.clone(), &self.namespace)
-    }
-
-    fn nodes(&self) -> Api<Node> {
+    pub fn all<K: Resource<DynamicType = ()>>(&self) -> Api<K> {
         Api::all(self.client.clone())
     }
 
-    fn our_nodes(&self) -> ListParams {
-        ListParams::default().labels(&format!("{OURS}={}", self.cluster.id))
+    /// The selector of all that belongs to the cluster.
+    pub fn ours(&self) -> String {
+        format!("{OURS}={}", self.cluster.id)
     }
 
-    /// Makes nodes and pods; those that wait are held back by a gate until the plan is made.
-    async fn set_up(&self) {
-        for node in &self.cluster.nodes {
-            self.nodes().create(&PostParams::default(), node).await.unwrap();
-        }
-        let api = self.pods();
-        let creations = self.cluster.pods.iter().cloned().map(|mut pod| {
-            let api = api.clone();
-            async move {
-                let spec = pod.spec.as_mut().unwrap();
-                if spec.node_name.is_none() {
-                    spec.scheduling_gates =
-                        Some(vec![serde_json::from_value(json!({"name": GATE})).unwrap()]);
-                }
-                api.create(&PostParams::default(), &pod).await.unwrap();
+    pub fn watch<K>(&self) -> Watch<K>
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+    {
+        Watch::new(self.all(), watcher::Config::default().labels(&self.ours()))
+    }
+
+    /// Plans, makes the planned nodes, lets the pods go, and plans again.
+    async fn act(&self) -> Result<(), String> {
+        let (decided, report) = self.plan(&self.cluster.pools).await;
+        let mut random = self.cluster.random.clone();
+        let machines = machines::get(&self.cluster.id, &mut random, &self.cluster.pools, &decided.launches);
+        self.everybody_is_accounted_for(&decided, &report)?;
+        self.bring_up(&machines).await?;
+        let turns = Turns { client: &self.client, pods: self.targets(&decided, &machines) };
+        turns.take(self.watch()).await?;
+        let (again, _) = self.plan(&machines::pools_beside(&self.cluster.pools, &decided.launches)).await;
+        let launches: Vec<_> = again.launches.iter().map(|launch| &launch.message).collect();
+        if again.is_empty() { Ok(()) } else { Err(format!("a second plan launches {launches:?}")) }
+    }
+
+    /// Every pod that waits is placed or it is said why not, and nobody plans for other schedulers.
+    fn everybody_is_accounted_for(&self, decided: &Plan, report: &Report) -> Result<(), String> {
+        let placed: BTreeSet<&PodId> = decided.placements.iter().map(|placement| &placement.pod).collect();
+        let explained: BTreeSet<&PodId> = report.unplaced.iter().flat_map(|group| &group.pods).collect();
+        for pod in self.cluster.pods.iter().filter(|pod| waits(pod)) {
+            let id = PodId::new(&pod.namespace().unwrap(), &pod.name_any());
+            let told = usize::from(placed.contains(&id)) + usize::from(explained.contains(&id));
+            let expected = usize::from(pod.spec.as_ref().unwrap().scheduler_name.is_none());
+            if told != expected {
+                return Err(format!("of pod {id} something is said {told} times and not {expected} times"));
             }
+        }
+        Ok(())
+    }
+
+    /// The pods that were planned, with the names of their nodes.
+    fn targets(&self, decided: &Plan, machines: &[Machine<'_>]) -> Vec<(&Pod, String)> {
+        let node = |target: &Target| match target {
+            Target::Node(node) => node.to_string(),
+            Target::Launch(number) => machines[*number].name.clone(),
+            Target::Claim(claim) => panic!("there is no claim {claim}"),
+        };
+        let targets = decided.placements.iter().map(|each| (&*each.pod.name, node(&each.target)));
+        let mut targets: BTreeMap<&str, String> = targets.collect();
+        let pods = self.cluster.pods.iter();
+        pods.filter_map(|pod| Some((pod, targets.remove(&*pod.name_any())?))).collect()
+    }
+
+    /// Makes the nodes of new machines and waits until pods can be bound there, as their daemonsets' are.
+    async fn bring_up(&self, machines: &[Machine<'_>]) -> Result<(), String> {
+        self.make_all(machines.iter().map(Machine::starting_node)).await;
+        let limited = machines.iter().filter_map(|machine| {
+            let limit = self.cluster.attach_limit(machine.kind)?;
+            Some(csi_node(&self.cluster.id, &machine.name, limit))
         });
-        stream::iter(creations).buffer_unordered(8).collect::<Vec<()>>().await;
-    }
-
-    /// What the planner makes of what the API server has. What was launched counts against the limits.
-    async fn plan(&self, launched: &[Launch]) -> (Plan, Report) {
-        let mut snapshot = self.snapshot().await;
-        for pool in Arc::make_mut(&mut snapshot.pools).values_mut() {
-            let pool = Arc::make_mut(pool);
-            for launch in launched.iter().filter(|launch| launch.pool == pool.name) {
-                pool.max_nodes = pool.max_nodes.map(|nodes| nodes - 1);
-                let left: Vec<_> = pool
-                    .limits
-                    .iter()
-                    .map(|(name, left)| (name.clone(), left - launch.offerings[0].capacity.get(name)))
-                    .collect();
-                pool.limits = left.iter().map(|(name, left)| (&**name, *left)).collect();
-            }
-        }
-        plan(&snapshot, Timestamp::from_second(1_000_000_000).unwrap())
-    }
-
-    async fn snapshot(&self) -> Snapshot {
-        let (mut index, now) = (Index::default(), Timestamp::UNIX_EPOCH);
-        for (version, node) in (0..).zip(self.nodes().list(&self.our_nodes()).await.unwrap().items) {
-            // KWOK is about to make it ready.
-            let mut node = adapt::node(&node);
-            node.readiness = windlass_core::model::Readiness::Ready;
-            node.taints.retain(|taint| !taint.key.starts_with("node.kubernetes.io/"));
-            let _ = index.saw_node(node, version);
-        }
-        for pod in self.pods().list(&ListParams::default()).await.unwrap().items {
-            let mut pod = adapt::pod(&pod).unwrap();
-            if pod.node().is_none() {
-                pod.state = PodState::Unschedulable { since: now };
-            }
-            let _ = index.saw_pod(pod, now);
-        }
-        let mut snapshot = index.snapshot(&Settings { search_steps: 200, ..Settings::default() });
-        let pools = self.cluster.pools.iter().map(|pool| (pool.name.clone(), Arc::new(pool.clone())));
-        snapshot.pools = Arc::new(pools.collect());
-        snapshot
-    }
-
-    /// Makes the planned nodes, nominates the pods, lets them go, and waits for the scheduler.
-    async fn carry_out(&self, decided: &Plan, report: &Report) -> Result<(), String> {
-        let mut targets: BTreeMap<String, String> = BTreeMap::new();
-        for (number, launch) in decided.launches.iter().enumerate() {
-            let name = format!("{}-new{number}", self.cluster.id);
-            let offering = &launch.offerings[0];
-            let pool = self.cluster.pools.iter().find(|pool| pool.name == launch.pool).unwrap();
-            let kind =
-                pool.instance_types.iter().find(|kind| kind.name == offering.key.instance_type).unwrap();
-            let mut labels = pool.labels.clone();
-            let chosen = kind.offerings.iter().find(|other| other.zone == offering.key.zone).unwrap();
-            labels.extend(&kind.labels_with(chosen));
-            let node = node(&name, &labels, &pool.taints, &kind.allocatable);
-            self.nodes().create(&PostParams::default(), &node).await.unwrap();
-        }
+        self.make_all(limited).await;
         self.nodes_are_ready().await;
-        for placement in &decided.placements {
-            let node = match &placement.target {
-                Target::Node(node) => node.to_string(),
-                Target::Launch(number) => format!("{}-new{number}", self.cluster.id),
-                Target::Claim(claim) => panic!("there is no claim {claim}"),
-            };
-            targets.insert(placement.pod.name.to_string(), node);
+        for machine in machines.iter().filter(|machine| !machine.pool.startup_taints.is_empty()) {
+            let patch = Patch::Merge(json!({"spec": {"taints": machine.node().spec.unwrap().taints}}));
+            let nodes: Api<Node> = self.all();
+            nodes.patch(&machine.name, &PatchParams::default(), &patch).await.unwrap();
         }
-        let waiting: BTreeSet<String> =
-            report.unplaced.iter().flat_map(|group| &group.pods).map(|pod| pod.name.to_string()).collect();
-        for pod in self.cluster.pods.iter().filter(|pod| pod.spec.as_ref().unwrap().node_name.is_none()) {
-            let name = pod.name_any();
-            if targets.contains_key(&name) == waiting.contains(&name) {
-                return Err(format!("pod {name} is neither placed nor explained, or both"));
-            }
-        }
-        self.let_go(&targets).await;
-        let unbound = self.wait_for_scheduler(&targets).await;
-        if !unbound.is_empty() {
-            let pods = self.pods().list(&ListParams::default()).await.unwrap().items;
-            let strayed: Vec<String> = pods
-                .iter()
-                .filter_map(|pod| {
-                    let (planned, found) =
-                        (targets.get(&pod.name_any())?, pod.spec.as_ref()?.node_name.as_ref()?);
-                    (planned != found)
-                        .then(|| format!("{} went to {found} and not {planned}", pod.name_any()))
-                })
-                .collect();
-            return Err(format!("the scheduler did not bind {}; {strayed:?}", unbound.join("; ")));
-        }
-        let (again, _) = self.plan(&decided.launches).await;
-        let names: Vec<_> = again.launches.iter().map(|launch| &launch.message).collect();
-        if names.is_empty() { Ok(()) } else { Err(format!("a second plan launches {names:?}")) }
+        self.agents_are_on(&machines.iter().map(Machine::node).collect::<Vec<_>>()).await
     }
 
-    async fn nodes_are_ready(&self) {
-        eventually("all nodes to be ready and open", PATIENCE, async || {
-            let nodes = self.nodes().list(&self.our_nodes()).await.map_err(|error| error.to_string())?.items;
-            let closed = nodes.iter().map(adapt::node).find(|node| {
-                !node.is_ready()
-                    || node.taints.iter().any(|taint| taint.key.starts_with("node.kubernetes.io/"))
+    pub async fn nodes_are_ready(&self) {
+        let ready = |nodes: &BTreeMap<String, Node>| {
+            let closed = nodes.values().map(adapt::node).find(|node| {
+                let passing = |key: &str| key.starts_with("node.kubernetes.io/");
+                !node.is_ready() || node.taints.iter().any(|taint| passing(&taint.key))
             });
             closed.map_or(Ok(()), |node| Err(format!("{} is not ready", node.name)))
-        })
-        .await;
+        };
+        self.watch().until(PATIENCE, ready).await.unwrap();
     }
 
-    /// Nominates the pods to their nodes and, once all of them are, takes their gates away, one after another: the
-    /// scheduler takes pods as they came.
-    async fn let_go(&self, targets: &BTreeMap<String, String>) {
-        let api = self.pods();
-        let nominated = targets.clone().into_iter().map(|(pod, node)| {
-            let api = api.clone();
-            async move {
-                let status = json!({"status": {"nominatedNodeName": node}});
-                api.patch_status(&pod, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
-            }
-        });
-        stream::iter(nominated).buffer_unordered(8).collect::<Vec<()>>().await;
-        let freed = targets.clone().into_keys().map(|pod| {
-            let api = api.clone();
-            async move {
-                let open = json!({"spec": {"schedulingGates": []}});
-                api.patch(&pod, &PatchParams::default(), &Patch::Merge(open)).await.unwrap();
-            }
-        });
-        stream::iter(freed).buffered(1).collect::<Vec<()>>().await;
-    }
-
-    /// The pods that the scheduler had placed nowhere in the end, with what it said.
-    async fn wait_for_scheduler(&self, targets: &BTreeMap<String, String>) -> Vec<String> {
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(25);
-        loop {
-            let pods = self.pods().list(&ListParams::default()).await.unwrap().items;
-            let unbound: Vec<String> = pods
-                .iter()
-                .filter(|pod| {
-                    targets.contains_key(&pod.name_any()) && pod.spec.as_ref().unwrap().node_name.is_none()
-                })
-                .map(|pod| {
-                    let conditions = pod.status.as_ref().and_then(|status| status.conditions.clone());
-                    let said = conditions.into_iter().flatten().find(|each| each.type_ == "PodScheduled");
-                    let said = said.and_then(|condition| condition.message).unwrap_or_default();
-                    format!("{} planned on {}: {said}", pod.name_any(), targets[&pod.name_any()])
-                })
-                .collect();
-            if unbound.is_empty() || tokio::time::Instant::now() > deadline {
-                return unbound;
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
+    /// Waits until the pods of the daemonsets are on these nodes.
+    pub async fn agents_are_on(&self, nodes: &[Node]) -> Result<(), String> {
+        let sets = self.cluster.daemon_sets.iter();
+        let expected =
+            sets.flat_map(|set| nodes.iter().filter(|node| wants(set, node)).map(move |node| (set, node)));
+        let expected: Vec<(String, String)> =
+            expected.map(|(set, node)| (set.name_any(), node.name_any())).collect();
+        if expected.is_empty() {
+            return Ok(());
         }
+        let there = |pods: &BTreeMap<String, Pod>| {
+            let missing = expected.iter().find(|(set, node)| {
+                !pods.values().any(|pod| {
+                    pod.labels().get("app") == Some(set)
+                        && pod.spec.as_ref().unwrap().node_name.as_ref() == Some(node)
+                })
+            });
+            missing.map_or(Ok(()), |(set, node)| Err(format!("daemonset {set} has no pod on {node}")))
+        };
+        self.watch().until(PATIENCE, there).await
     }
+}
 
-    async fn tear_down(&self) {
-        let at_once = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::default() };
-        let _ = self.pods().delete_collection(&at_once, &ListParams::default()).await;
-        let _ = self.nodes().delete_collection(&DeleteParams::default(), &self.our_nodes()).await;
-    }
+/// Whether a pod has no node yet.
+pub fn waits(pod: &Pod) -> bool {
+    pod.spec.as_ref().unwrap().node_name.is_none()
 }
