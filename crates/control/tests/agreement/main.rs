@@ -24,10 +24,11 @@ plane_tests![the_scheduler_binds_every_pod_that_a_plan_placed];
 
 async fn the_scheduler_binds_every_pod_that_a_plan_placed(plane: Arc<ControlPlane>) {
     let (first, clusters) = (number("WINDLASS_TEST_SEED", 0), number("WINDLASS_TEST_CLUSTERS", 200));
-    scenery::prepare(&plane).await;
+    let client = plane.client().unwrap();
+    scenery::prepare(&client).await;
     let plays = (first..first + clusters).map(|seed| {
-        let plane = &plane;
-        async move { stage::play(plane, seed).await.map_err(|why| format!("seed {seed}: {why}")) }
+        let client = client.clone();
+        async move { stage::play(client, seed).await.map_err(|why| format!("seed {seed}: {why}")) }
     });
     let outcomes: Vec<Result<(), String>> = stream::iter(plays).buffer_unordered(AT_ONCE).collect().await;
     let disagreements: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();

@@ -10,13 +10,12 @@ use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod, Se
 use k8s_openapi::api::storage::v1::CSINode;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::runtime::watcher;
-use kube::{Api, Resource, ResourceExt};
+use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json};
-use windlass_testkit::ControlPlane;
 
-use crate::made_up::{GOING, class_wide};
+use crate::made_up::{GOING, shared_classes};
 use crate::stage::{PATIENCE, Stage, waits};
 use crate::watch::Watch;
 
@@ -26,13 +25,12 @@ const GATE: &str = "example.com/not-yet";
 const AT_ONCE: usize = 8;
 
 /// Makes what all clusters share.
-pub async fn prepare(plane: &ControlPlane) {
-    let client = plane.client().unwrap();
-    let (priorities, sandbox) = class_wide();
+pub async fn prepare(client: &Client) {
+    let (priorities, sandbox) = shared_classes();
     for class in priorities {
         Api::all(client.clone()).create(&PostParams::default(), &class).await.unwrap();
     }
-    Api::all(client).create(&PostParams::default(), &sandbox).await.unwrap();
+    Api::all(client.clone()).create(&PostParams::default(), &sandbox).await.unwrap();
 }
 
 impl Stage {

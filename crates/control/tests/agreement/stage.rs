@@ -15,7 +15,6 @@ use windlass_control::adapt;
 use windlass_core::model::PodId;
 use windlass_core::plan::Target;
 use windlass_core::{Plan, Report};
-use windlass_testkit::ControlPlane;
 
 use crate::machines::{self, Machine};
 use crate::made_up::{MadeUp, OURS, csi_node, wants};
@@ -33,8 +32,8 @@ pub struct Stage {
 }
 
 /// Plays one cluster; the error says what the scheduler did otherwise.
-pub async fn play(plane: &ControlPlane, seed: u64) -> Result<(), String> {
-    let stage = Stage { client: plane.client().unwrap(), cluster: MadeUp::new(seed) };
+pub async fn play(client: Client, seed: u64) -> Result<(), String> {
+    let stage = Stage { client, cluster: MadeUp::new(seed) };
     stage.set_up().await;
     let provisioner = make_volumes(&stage.client, &stage.cluster.id);
     let outcome = match select(Box::pin(stage.act()), Box::pin(provisioner)).await {

@@ -10,6 +10,7 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
+use crate::made_up::priority;
 use crate::watch::Watch;
 
 /// How long the scheduler has for one pod, and in the end for those whose turn came too early.
@@ -28,7 +29,6 @@ impl Turns<'_> {
     /// nominated before their turn: the scheduler counts all that are nominated to a node as if they were there
     /// already, but not those that are nominated to the nodes that keep the balance.
     pub async fn take(mut self, mut watch: Watch<Pod>) -> Result<(), String> {
-        let priority = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.priority_class_name.clone());
         self.pods.sort_by_key(|(pod, _)| (Reverse(priority(pod)), pod.name_any()));
         let early = self.pods.iter().filter(|(pod, _)| !must_spread(pod));
         let nominated = early.map(|(pod, node)| self.nominate(pod, node));
@@ -38,16 +38,15 @@ impl Turns<'_> {
                 self.nominate(pod, node).await;
             }
             self.open(pod).await;
-            if !must_spread(pod) && has_volumes(pod) {
-                // The scheduler has decided long before it binds the pod: once a second it looks whether its volumes are there.
-                continue;
+            // The scheduler takes pods as they come. Where the next must see what became of this one it has to wait.
+            if must_spread(pod) {
+                let name = pod.name_any();
+                let answered = watch.until(PATIENCE, |pods| match pods.get(&name).map(answer) {
+                    Some(Answer::Bound(_) | Answer::Refused) => Ok(()),
+                    _ => Err(format!("the scheduler says nothing of {name}")),
+                });
+                answered.await?;
             }
-            let name = pod.name_any();
-            let answered = watch.until(PATIENCE, |pods| match pods.get(&name).map(answer) {
-                Some(Answer::Bound(_) | Answer::Refused) => Ok(()),
-                _ => Err(format!("the scheduler says nothing of {name}")),
-            });
-            answered.await?;
         }
         watch.until(PATIENCE, |pods| self.outcome(pods)).await
     }
@@ -112,8 +111,4 @@ fn what_was_said(pod: &Pod) -> &str {
 fn must_spread(pod: &Pod) -> bool {
     let constraints = pod.spec.as_ref().and_then(|spec| spec.topology_spread_constraints.as_ref());
     constraints.into_iter().flatten().any(|each| each.when_unsatisfiable == "DoNotSchedule")
-}
-
-fn has_volumes(pod: &Pod) -> bool {
-    pod.spec.as_ref().is_some_and(|spec| spec.volumes.is_some())
 }

@@ -22,9 +22,9 @@ use windlass_core::Text;
 use windlass_core::model::Pool;
 
 pub use daemons::wants;
-pub use nodes::{GOING, attachable, csi_node, node};
-pub use standing::class_wide;
-pub use storage::{DRIVER, Storage, is_everywhere, volume_for};
+pub use nodes::{GOING, csi_node, node};
+pub use standing::{priority, shared_classes};
+pub use storage::{ATTACHABLE, DRIVER, Storage, is_everywhere, volume_for};
 
 /// A made-up cluster. Everything in it has names of its own, so that several share a control plane.
 pub struct MadeUp {

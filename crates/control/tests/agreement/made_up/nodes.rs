@@ -8,7 +8,7 @@ use windlass_core::model::{InstanceType, Labels, Resources, Taint, well_known};
 use windlass_testkit::objects::{KWOK_NODE, NodeBuilder};
 
 use super::app::App;
-use super::{DRIVER, MadeUp, OURS};
+use super::{ATTACHABLE, DRIVER, MadeUp, OURS};
 
 /// The annotation of a pod that is being deleted and stays on its node for the time being.
 pub const GOING: &str = "example.com/going";
@@ -34,7 +34,7 @@ impl MadeUp {
 
     /// Says how many volumes the node takes, if its kind is limited; what one node tells holds for all of its kind.
     fn limit_volumes(&mut self, name: &str, kind: &InstanceType) {
-        if kind.allocatable.get(attachable()) == 0 && self.once_in(3) {
+        if kind.allocatable.get(ATTACHABLE) == 0 && self.once_in(3) {
             let limit = self.random.i64(2..=6);
             self.attach_limits.entry(kind.name.clone()).or_insert(limit);
         }
@@ -44,7 +44,7 @@ impl MadeUp {
 
     /// How many volumes nodes of a kind take, as their provider or other nodes say.
     pub fn attach_limit(&self, kind: &InstanceType) -> Option<i64> {
-        let said = Some(kind.allocatable.get(attachable())).filter(|limit| *limit > 0);
+        let said = Some(kind.allocatable.get(ATTACHABLE)).filter(|limit| *limit > 0);
         said.or_else(|| self.attach_limits.get(&kind.name).copied())
     }
 
@@ -78,11 +78,6 @@ impl MadeUp {
     }
 }
 
-/// The name by which providers say how many volumes can be attached.
-pub fn attachable() -> &'static str {
-    concat!("attachable-volumes-csi-", "disk.example.com")
-}
-
 /// A node that is ready from the start and whose pods nobody runs: only the scheduler's word counts here. How many volumes
 /// can be attached to it is not said by the node itself.
 pub fn node(name: &str, labels: &Labels, taints: &[Taint], allocatable: &Resources) -> Node {
@@ -93,7 +88,7 @@ pub fn node(name: &str, labels: &Labels, taints: &[Taint], allocatable: &Resourc
     for taint in taints {
         node = node.taint(&taint.key, &taint.value, &format!("{:?}", taint.effect));
     }
-    for (resource, amount) in allocatable.iter().filter(|(resource, _)| ***resource != *attachable()) {
+    for (resource, amount) in allocatable.iter().filter(|(resource, _)| &***resource != ATTACHABLE) {
         node = node.resource(resource, &Resources::show(resource, amount));
     }
     let mut node = node.build();

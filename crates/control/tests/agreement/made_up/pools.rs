@@ -9,7 +9,7 @@ use windlass_core::model::{
 };
 use windlass_core::{Price, Text};
 
-use super::{MadeUp, OURS, attachable};
+use super::{ATTACHABLE, MadeUp, OURS};
 
 impl MadeUp {
     pub(super) fn add_pool(&mut self, number: usize) {
@@ -82,7 +82,7 @@ impl MadeUp {
             resources.set("example.com/gpu", self.random.i64(1..=4));
         }
         if self.once_in(3) {
-            resources.set(attachable(), self.random.i64(2..=6));
+            resources.set(ATTACHABLE, self.random.i64(2..=6));
         }
         let arch = if self.once_in(4) { "arm64" } else { "amd64" };
         let labels = Labels::new()

@@ -13,6 +13,8 @@ use super::{MadeUp, OURS};
 
 /// The driver of all disks.
 pub const DRIVER: &str = "disk.example.com";
+/// The resource by which a provider says how many of them can be attached to a machine.
+pub const ATTACHABLE: &str = "attachable-volumes-csi-disk.example.com";
 
 /// Classes, volumes and claims.
 #[derive(Default)]
