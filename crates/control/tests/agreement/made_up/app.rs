@@ -54,7 +54,11 @@ const WISHES: &[Wish] = &[
     App::uses_a_port_of_its_host,
     App::has_a_priority,
     App::has_a_scheduler_of_its_own,
-    App::has_disks,
+    App::has_disks_already,
+    App::gets_disks_in_its_zone,
+    App::gets_disks_in_some_zones,
+    App::gets_disks_for_everywhere,
+    App::waits_for_disks,
 ];
 
 impl MadeUp {

@@ -9,7 +9,7 @@ use super::app::App;
 impl App {
     pub fn spread_over_zones(&mut self, cluster: &mut MadeUp) {
         let mut constraint = self.evenly(cluster, well_known::ZONE);
-        if cluster.once_in(4) {
+        if cluster.once_in(2) {
             constraint["minDomains"] = json!(2);
         }
         self.spread(constraint);

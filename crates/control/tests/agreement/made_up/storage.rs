@@ -48,10 +48,28 @@ pub struct Disks {
 }
 
 impl App {
-    pub fn has_disks(&mut self, cluster: &mut MadeUp) {
-        let kinds =
-            [Kind::Bound, Kind::Bound, Kind::Zonal, Kind::Zonal, Kind::Fenced, Kind::Network, Kind::Eager];
-        let kind = cluster.one_of(&kinds);
+    pub fn has_disks_already(&mut self, cluster: &mut MadeUp) {
+        self.use_disks(cluster, Kind::Bound);
+    }
+
+    pub fn gets_disks_in_its_zone(&mut self, cluster: &mut MadeUp) {
+        self.use_disks(cluster, Kind::Zonal);
+    }
+
+    pub fn gets_disks_in_some_zones(&mut self, cluster: &mut MadeUp) {
+        self.use_disks(cluster, Kind::Fenced);
+    }
+
+    pub fn gets_disks_for_everywhere(&mut self, cluster: &mut MadeUp) {
+        self.use_disks(cluster, Kind::Network);
+    }
+
+    pub fn waits_for_disks(&mut self, cluster: &mut MadeUp) {
+        self.use_disks(cluster, Kind::Eager);
+    }
+
+    /// Where one pod's disks must not bind the others to a zone, all may use the same.
+    fn use_disks(&mut self, cluster: &mut MadeUp, kind: Kind) {
         let shared = matches!(kind, Kind::Bound | Kind::Network) && cluster.once_in(3);
         self.disks = Some(Disks { kind, each: cluster.random.usize(1..=2), shared });
     }
