@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node as ApiNode;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::{Api, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_api::{NodeClaim, labels};
 use windlass_core::model::{Node, Taint};
 
@@ -16,7 +16,7 @@ use super::node::{cordoned_taints, opened_taints, wanted_labels};
 use super::nomination::nominate;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
-use crate::kubernetes::{is_conflict, is_not_found, version};
+use crate::kubernetes::{is_conflict, is_not_found, status_code, version};
 
 impl Shell {
     pub(super) async fn change_node(
@@ -54,7 +54,7 @@ impl Shell {
                 }});
                 api.patch(&node.name, &self.patching(), &Patch::Strategic(body)).await
             }
-            Effect::OpenNode => self.set_taints(&api, node, |now| opened_taints(now, claim), false).await,
+            Effect::OpenNode => self.open(&api, node, claim).await,
             Effect::CordonNode => self.set_taints(&api, node, cordoned_taints, true).await,
             _ => return self.delete_node(&api, node).await,
         };
@@ -91,6 +91,19 @@ impl Shell {
         drain.round().await
     }
 
+    /// Lets pods in. Nodes that are opened together are to be open at nearly the same moment, so what is known of the node
+    /// is taken for true, and it is looked at anew only if its taints turn out to be others.
+    async fn open(&self, api: &Api<ApiNode>, node: &Node, claim: &NodeClaim) -> Result<ApiNode, kube::Error> {
+        let known = node.taints.iter().map(as_json).collect();
+        let wanted = opened_taints(node, claim).iter().map(as_json).collect();
+        match self.replace_taints(api, node, known, wanted, false).await {
+            Err(error) if status_code(&error) == Some(422) => {
+                self.set_taints(api, node, |now| opened_taints(now, claim), false).await
+            }
+            outcome => outcome,
+        }
+    }
+
     /// Replaces the taints by what follows from those that the node has at this moment: one that somebody has removed
     /// since the node was last looked at must not come back.
     async fn set_taints(
@@ -103,31 +116,37 @@ impl Shell {
         let current = api.get(&node.name).await?;
         let seen = adapt::node(&current);
         let before = current.spec.as_ref().and_then(|spec| spec.taints.as_ref());
-        let mut wanted: Vec<serde_json::Value> = Vec::new();
-        for taint in taints(&seen) {
-            let effect = format!("{:?}", taint.effect);
+        let wanted = taints(&seen).into_iter().map(|taint| {
             let there = before.into_iter().flatten().find(|there| {
                 there.key == *taint.key
-                    && there.effect == effect
+                    && there.effect == format!("{:?}", taint.effect)
                     && there.value.as_deref().unwrap_or_default() == &*taint.value
             });
-            wanted.push(match there {
-                Some(there) => json!(there),
-                None => json!({"key": taint.key, "value": taint.value, "effect": effect}),
-            });
-        }
+            there.map_or_else(|| as_json(&taint), |there| json!(there))
+        });
+        let wanted = wanted.collect();
+        let before = before.into_iter().flatten().map(|taint| json!(taint)).collect();
+        self.replace_taints(api, node, before, wanted, cordon && !seen.unschedulable).await
+    }
+
+    /// Replaces the taints if they are still these.
+    async fn replace_taints(
+        &self,
+        api: &Api<ApiNode>,
+        node: &Node,
+        before: Vec<Value>,
+        wanted: Vec<Value>,
+        cordon: bool,
+    ) -> Result<ApiNode, kube::Error> {
         let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": &*node.uid})];
-        match before {
-            Some(before) => {
-                patch.push(json!({"op": "test", "path": "/spec/taints", "value": before}));
-                patch.push(json!({"op": "replace", "path": "/spec/taints", "value": wanted}));
-            }
-            None => {
-                patch.push(json!({"op": "test", "path": "/spec/taints", "value": null}));
-                patch.push(json!({"op": "add", "path": "/spec/taints", "value": wanted}));
-            }
+        if before.is_empty() {
+            patch.push(json!({"op": "test", "path": "/spec/taints", "value": null}));
+            patch.push(json!({"op": "add", "path": "/spec/taints", "value": wanted}));
+        } else {
+            patch.push(json!({"op": "test", "path": "/spec/taints", "value": before}));
+            patch.push(json!({"op": "replace", "path": "/spec/taints", "value": wanted}));
         }
-        if cordon && !seen.unschedulable {
+        if cordon {
             patch.push(json!({"op": "add", "path": "/spec/unschedulable", "value": true}));
         }
         let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
@@ -168,6 +187,15 @@ impl Shell {
     pub(super) fn patching(&self) -> PatchParams {
         PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() }
     }
+}
+
+/// A taint as the API server writes it.
+fn as_json(taint: &Taint) -> Value {
+    let mut written = json!({"key": taint.key, "effect": format!("{:?}", taint.effect)});
+    if !taint.value.is_empty() {
+        written["value"] = json!(taint.value);
+    }
+    written
 }
 
 /// Deletes a node and takes our finalizer off it. The finalizer goes last: a crash in between leaves a node that is

@@ -169,9 +169,9 @@ pub async fn a_taint_that_was_just_removed_is_not_put_back(plane: Arc<ControlPla
     let (faults, api) = (Faults::default(), lab.node_api());
     let mut first = true;
     faults.decide(move |sent| {
-        // Just before the controller reads the node in order to write its taints, the agent has done its work.
-        let reads = sent.method == Method::GET && sent.path.starts_with("/api/v1/nodes/");
-        if !(reads && first) {
+        // Just before the controller writes the taints that follow from those it knows, the agent has done its work.
+        let writes = sent.path.starts_with("/api/v1/nodes/") && sent.body.is_array();
+        if !(writes && first) {
             return Fate::Passes;
         }
         first = false;
