@@ -13,6 +13,13 @@ impl Index {
     pub fn saw_pod(&mut self, mut pod: Pod, now: Timestamp) -> Changed {
         self.share_parts(&mut pod);
         if let Some(known) = self.pods.get(&pod.id) {
+            // A gate that goes leaves no time behind, and the scheduler is silent from then on only.
+            match (&known.state, &mut pod.state) {
+                _ if known.uid != pod.uid => {}
+                (PodState::Gated, PodState::Waiting { since }) => *since = now,
+                (PodState::Waiting { since: known }, PodState::Waiting { since }) => *since = *known,
+                _ => {}
+            }
             if **known == pod {
                 return Changed::nothing();
             }
@@ -132,7 +139,7 @@ mod tests {
 
     use jiff::Timestamp;
     use serde_json::{Value, json};
-    use windlass_core::model::{Nomination, Pod, PodId};
+    use windlass_core::model::{Nomination, Pod, PodId, PodState};
 
     use crate::adapt;
     use crate::index::{Changed, Index};
@@ -163,6 +170,22 @@ mod tests {
         assert!(Arc::ptr_eq(&a.id.namespace, &c.id.namespace));
         let node = |pod: &Pod| pod.nominated.clone().unwrap().node;
         assert!(Arc::ptr_eq(&node(&a), &node(&b)));
+    }
+
+    #[test]
+    fn a_pod_whose_gate_goes_waits_for_the_scheduler_from_then_on() {
+        let mut index = Index::default();
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut saw = |uid: &str, state: PodState, now: i64| {
+            let changed = Pod { uid: uid.into(), state, ..pod("a", json!({"at": now.to_string()}), "") };
+            index.saw_pod(changed, at(now));
+            seen(&index, "a").state.clone()
+        };
+        let waiting = |since| PodState::Waiting { since: at(since) };
+        saw("one", PodState::Gated, 1);
+        assert_eq!(saw("one", waiting(0), 100), waiting(100));
+        assert_eq!(saw("one", waiting(0), 110), waiting(100), "also after another change");
+        assert_eq!(saw("two", waiting(105), 120), waiting(105), "another pod of the same name");
     }
 
     #[test]

@@ -191,11 +191,7 @@ impl Shell {
 
 /// A taint as the API server writes it.
 fn as_json(taint: &Taint) -> Value {
-    let mut written = json!({"key": taint.key, "effect": format!("{:?}", taint.effect)});
-    if !taint.value.is_empty() {
-        written["value"] = json!(taint.value);
-    }
-    written
+    json!(adapt::api_taint(taint))
 }
 
 /// Deletes a node and takes our finalizer off it. The finalizer goes last: a crash in between leaves a node that is
