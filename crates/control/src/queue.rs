@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -11,6 +12,7 @@ use windlass_core::Text;
 pub(crate) struct Queue {
     state: Mutex<State>,
     changed: Notify,
+    asked: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +38,23 @@ impl Queue {
         *due = at.min(*due);
         drop(state);
         self.changed.notify_one();
+        self.asked.notify_waiters();
+    }
+
+    /// Waits until a name is asked for while it is worked on. Whoever works on it has then heard that.
+    pub(crate) async fn asked_again(&self, name: &Text) {
+        loop {
+            let mut asked = pin!(self.asked.notified());
+            asked.as_mut().enable();
+            {
+                let mut state = self.lock();
+                if state.due.get(name).is_some_and(|at| *at <= Instant::now()) {
+                    state.due.remove(name);
+                    return;
+                }
+            }
+            asked.await;
+        }
     }
 
     /// Waits for the next name that is due and that nobody works on.
@@ -107,6 +126,23 @@ mod tests {
         assert!(timeout(Duration::from_secs(60), queue.next()).await.is_err(), "still worked on");
         queue.done(&name);
         assert_eq!(&*queue.next().await, "a");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_works_on_a_name_can_hear_that_it_is_asked_for_again() {
+        let queue = Queue::default();
+        queue.add("a".into());
+        let name = queue.next().await;
+        let soon = Duration::from_secs(60);
+        assert!(timeout(soon, queue.asked_again(&name)).await.is_err(), "nobody has asked");
+        let (heard, ()) = tokio::join!(timeout(soon, queue.asked_again(&name)), async {
+            queue.add("b".into());
+            queue.add("a".into());
+        });
+        assert!(heard.is_ok());
+        queue.done(&name);
+        assert_eq!(&*queue.next().await, "b");
+        assert!(timeout(soon, queue.next()).await.is_err(), "what was heard does not come again");
     }
 
     #[tokio::test(start_paused = true)]

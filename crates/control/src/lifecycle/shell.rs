@@ -13,11 +13,12 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 use windlass_api::{NodeClaim, NodeClaimStatus, conditions, labels};
 use windlass_core::Text;
-use windlass_core::model::Readiness;
+use windlass_core::model::{Node, Readiness};
 use windlass_providers::Clock;
 
 use super::node::waits_for;
-use super::together::{Closed, ClosedNodes};
+use super::nomination::nominate;
+use super::together::{Closed, ClosedNodes, Openings};
 use super::{Answer, Effect, Memory, Nominations, Observation, Times, nomination, step};
 use crate::Settings;
 use crate::adapt;
@@ -40,6 +41,7 @@ pub struct Shell {
     times: Times,
     memories: Mutex<BTreeMap<Text, Memory>>,
     closed: ClosedNodes,
+    openings: Openings,
 }
 
 impl Shell {
@@ -51,8 +53,8 @@ impl Shell {
         settings: Arc<Settings>,
     ) -> Self {
         let times = Times::from(&*settings);
-        let (memories, closed) = (Mutex::default(), ClosedNodes::default());
-        Self { client, bus, providers, clock, settings, times, memories, closed }
+        let (memories, closed, openings) = (Mutex::default(), ClosedNodes::default(), Openings::default());
+        Self { client, bus, providers, clock, settings, times, memories, closed, openings }
     }
 
     /// Looks after all claims, until told to stop; then it finishes what it is at.
@@ -120,7 +122,13 @@ impl Shell {
                 return next.again_after;
             };
             debug!(claim = %name, ?effect, "acting");
-            let answer = self.carry_out(&claim, &seen.registrant, &effect).await;
+            let answer = match (&effect, &seen.registrant) {
+                (Effect::OpenNode, Registrant::Node(node)) if seen.nominations.rounds > 0 => {
+                    let opening = self.carry_out(&claim, &seen.registrant, &effect);
+                    self.keep_nominated(&claim, node, self.openings.join(opening)).await
+                }
+                _ => self.carry_out(&claim, &seen.registrant, &effect).await,
+            };
             debug!(claim = %name, ?answer, "answered");
             if let Effect::Nominate(_) = effect {
                 let now = self.clock.now();
@@ -135,6 +143,28 @@ impl Shell {
             }
         }
         Some(Duration::ZERO)
+    }
+
+    /// Sets again at once what the scheduler clears while nodes are being opened: until then, the room of a pod that was
+    /// tried in vain is anybody's.
+    async fn keep_nominated(
+        &self,
+        claim: &NodeClaim,
+        node: &Node,
+        opening: impl Future<Output = Answer>,
+    ) -> Answer {
+        let name = claim.name_any().into();
+        let nominating = async {
+            loop {
+                self.bus.claims.asked_again(&name).await;
+                let missing = nomination::missing(&self.bus.index.lock(), claim, node);
+                nominate(&self.client, &self.bus, &*self.clock, &missing, &node.name).await;
+            }
+        };
+        tokio::select! {
+            answer = opening => answer,
+            never = nominating => never,
+        }
     }
 
     /// Reads a claim's node from the API server where what follows from the index is grave: the node is not there, or it

@@ -7,12 +7,37 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 use windlass_core::Text;
 
-use super::nomination::{KEPT_CLOSED, passed};
+use super::nomination::{KEPT_CLOSED, SETTLED, passed};
 
 /// How long after it has joined a node that is not ready keeps others closed.
 const NOT_READY_HOLDS: Duration = Duration::from_secs(5);
+
+/// How long a node that is being opened keeps those waiting that are open.
+const OPENING_TAKES: Duration = Duration::from_secs(1);
+
+/// The nodes that are being opened at this moment.
+#[derive(Debug, Default)]
+pub(super) struct Openings(watch::Sender<usize>);
+
+impl Openings {
+    /// Opens a node, and ends when the others that are being opened are open and the scheduler has had a moment to look at
+    /// them. Whatever else is to be written about a new node costs the API server more than the openings, and would
+    /// lengthen the time in which pods are tried in vain.
+    pub(super) async fn join<T>(&self, opening: impl Future<Output = T>) -> T {
+        self.0.send_modify(|under_way| *under_way += 1);
+        let outcome = opening.await;
+        self.0.send_modify(|under_way| *under_way -= 1);
+        let mut others = self.0.subscribe();
+        // Either they are open or they take too long: both will do.
+        _ = timeout(OPENING_TAKES, others.wait_for(|under_way| *under_way == 0)).await;
+        sleep(SETTLED).await;
+        outcome
+    }
+}
 
 /// The nodes that have joined and are closed, by claim.
 #[derive(Debug, Default)]
@@ -73,12 +98,39 @@ impl Joined {
 
 #[cfg(test)]
 mod tests {
+    use std::future::{pending, ready};
+    use std::time::Duration;
+
     use jiff::{Timestamp, ToSpan};
+    use tokio::time::{Instant, sleep};
     use windlass_core::Text;
 
-    use super::{Closed, ClosedNodes, Others};
+    use super::{Closed, ClosedNodes, OPENING_TAKES, Openings, Others, SETTLED};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_goes_on_before_all_that_are_being_opened_are_open() {
+        let (openings, start) = (Openings::default(), Instant::now());
+        let opened_after = async |time| {
+            openings.join(sleep(time)).await;
+            start.elapsed()
+        };
+        let (slow, quick) = (Duration::from_millis(300), Duration::from_millis(10));
+        let ended = tokio::join!(opened_after(slow), opened_after(quick));
+        assert_eq!(ended, (slow + SETTLED, slow + SETTLED));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_opening_that_gets_no_answer_keeps_others_waiting_for_a_moment_only() {
+        let (openings, start) = (Openings::default(), Instant::now());
+        tokio::select! {
+            biased;
+            () = openings.join(pending()) => {}
+            () = openings.join(ready(())) => {}
+        }
+        assert_eq!(start.elapsed(), OPENING_TAKES + SETTLED);
+    }
 
     #[test]
     fn the_last_node_to_settle_lets_all_be_opened() {
