@@ -27,7 +27,7 @@ use windlass_providers::Clock;
 /// How many pods are nominated at the same time.
 const AT_ONCE: usize = 16;
 /// How long nominations must hold before the node is opened, those to other nodes too.
-pub(super) const SETTLED: Duration = Duration::from_millis(200);
+const SETTLED: Duration = Duration::from_millis(200);
 /// How long a node is kept closed because nominations do not hold.
 pub(super) const KEPT_CLOSED: Duration = Duration::from_secs(20);
 /// How long after the node was opened cleared nominations are set again.

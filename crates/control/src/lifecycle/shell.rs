@@ -125,7 +125,7 @@ impl Shell {
             let answer = match (&effect, &seen.registrant) {
                 (Effect::OpenNode, Registrant::Node(node)) if seen.nominations.rounds > 0 => {
                     let opening = self.carry_out(&claim, &seen.registrant, &effect);
-                    self.keep_nominated(&claim, node, self.openings.join(opening)).await
+                    Box::pin(self.keep_nominated(&claim, node, self.openings.join(opening))).await
                 }
                 _ => self.carry_out(&claim, &seen.registrant, &effect).await,
             };

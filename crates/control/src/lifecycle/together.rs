@@ -11,21 +11,23 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use windlass_core::Text;
 
-use super::nomination::{KEPT_CLOSED, SETTLED, passed};
+use super::nomination::{KEPT_CLOSED, passed};
 
 /// How long after it has joined a node that is not ready keeps others closed.
 const NOT_READY_HOLDS: Duration = Duration::from_secs(5);
 
 /// How long a node that is being opened keeps those waiting that are open.
 const OPENING_TAKES: Duration = Duration::from_secs(1);
+/// How long after that the scheduler is at the pods that it has tried in vain before.
+const TRIED_AGAIN: Duration = Duration::from_millis(500);
 
 /// The nodes that are being opened at this moment.
 #[derive(Debug, Default)]
 pub(super) struct Openings(watch::Sender<usize>);
 
 impl Openings {
-    /// Opens a node, and ends when the others that are being opened are open and the scheduler has had a moment to look at
-    /// them. Whatever else is to be written about a new node costs the API server more than the openings, and would
+    /// Opens a node, and ends when the others that are being opened are open and the scheduler has had a moment for their
+    /// pods. Whatever else is to be written about a new node costs the API server more than the openings, and would
     /// lengthen the time in which pods are tried in vain.
     pub(super) async fn join<T>(&self, opening: impl Future<Output = T>) -> T {
         self.0.send_modify(|under_way| *under_way += 1);
@@ -34,7 +36,7 @@ impl Openings {
         let mut others = self.0.subscribe();
         // Either they are open or they take too long: both will do.
         _ = timeout(OPENING_TAKES, others.wait_for(|under_way| *under_way == 0)).await;
-        sleep(SETTLED).await;
+        sleep(TRIED_AGAIN).await;
         outcome
     }
 }
@@ -105,7 +107,7 @@ mod tests {
     use tokio::time::{Instant, sleep};
     use windlass_core::Text;
 
-    use super::{Closed, ClosedNodes, OPENING_TAKES, Openings, Others, SETTLED};
+    use super::{Closed, ClosedNodes, OPENING_TAKES, Openings, Others, TRIED_AGAIN};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -118,7 +120,7 @@ mod tests {
         };
         let (slow, quick) = (Duration::from_millis(300), Duration::from_millis(10));
         let ended = tokio::join!(opened_after(slow), opened_after(quick));
-        assert_eq!(ended, (slow + SETTLED, slow + SETTLED));
+        assert_eq!(ended, (slow + TRIED_AGAIN, slow + TRIED_AGAIN));
     }
 
     #[tokio::test(start_paused = true)]
@@ -129,7 +131,7 @@ mod tests {
             () = openings.join(pending()) => {}
             () = openings.join(ready(())) => {}
         }
-        assert_eq!(start.elapsed(), OPENING_TAKES + SETTLED);
+        assert_eq!(start.elapsed(), OPENING_TAKES + TRIED_AGAIN);
     }
 
     #[test]

@@ -130,6 +130,11 @@ impl Requirement {
         }
     }
 
+    /// The values of which the label must have one, where they are listed one by one.
+    pub fn must_be(&self) -> Option<&BTreeSet<Text>> {
+        self.listed().filter(|_| !self.absent)
+    }
+
     /// The values, where they are listed one by one.
     pub fn listed(&self) -> Option<&BTreeSet<Text>> {
         match &self.values {

@@ -59,6 +59,14 @@ impl<'a> Crowd<'a> {
     pub(super) fn at(keys: &Keys, key: &Text, who: Who<'a>) -> Option<Self> {
         Some(Self { key: keys.number(key)?, who })
     }
+
+    /// Which nodes count; all do where it is not said.
+    pub(super) fn sight(&self) -> Option<&Sight<'a>> {
+        match &self.who {
+            Who::Spread { sight, .. } => Some(sight),
+            Who::Company(_) | Who::Meant(_) | Who::Shy(_) => None,
+        }
+    }
 }
 
 /// What a pod asks of the pods that it has to do with.

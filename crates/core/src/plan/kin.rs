@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::class::Cause;
-use super::crowd::{Crowd, Who, demands, desires};
+use super::crowd::{Crowd, Sight, Who, demands, desires};
 use super::keys::{Domains, Keys};
 use super::rules::{Relations, Rule, SoftRule};
 use super::tally::Tally;
@@ -31,10 +31,44 @@ pub(super) struct Kin<'a> {
     wishes: bool,
     crowds: Vec<Crowd<'a>>,
     numbers: BTreeMap<Crowd<'a>, usize>,
+    /// The different sights that spread constraints have, and which each crowd has.
+    sights: Vec<Sight<'a>>,
+    sight_of: Vec<Option<usize>>,
     /// The crowds that pods of a namespace may belong to.
-    by_namespace: BTreeMap<&'a str, Vec<usize>>,
+    by_namespace: BTreeMap<&'a str, ByLabel<'a>>,
     /// The crowds that pods of any namespace may belong to.
-    anywhere: Vec<usize>,
+    anywhere: ByLabel<'a>,
+}
+
+/// Crowds by a label that all their pods have. Among thousands of services a pod has to do with a few, and to ask each of
+/// the others whether it means the pod would take longer than all the rest of a plan.
+#[derive(Default)]
+struct ByLabel<'a> {
+    labelled: BTreeMap<&'a Text, BTreeMap<&'a Text, Vec<usize>>>,
+    /// Those whose pods need not have any one label.
+    others: Vec<usize>,
+}
+
+impl<'a> ByLabel<'a> {
+    fn file(&mut self, number: usize, selector: &'a Selector) {
+        let Selector::Matching(requirements) = selector else { return };
+        let listed = requirements.iter().filter_map(|(key, requirement)| Some((key, requirement.must_be()?)));
+        match listed.min_by_key(|(_, values)| values.len()) {
+            Some((key, values)) => {
+                let by_value = self.labelled.entry(key).or_default();
+                for value in values {
+                    by_value.entry(value).or_default().push(number);
+                }
+            }
+            None => self.others.push(number),
+        }
+    }
+
+    /// The crowds that a pod with these labels may belong to.
+    fn near<'s>(&'s self, labels: &'s Labels) -> impl Iterator<Item = usize> + 's {
+        let labelled = self.labelled.iter().filter_map(|(key, by_value)| by_value.get(labels.get(key)?));
+        labelled.flatten().chain(&self.others).copied()
+    }
 }
 
 impl<'a> Kin<'a> {
@@ -58,33 +92,45 @@ impl<'a> Kin<'a> {
         // Numbered in the order of what they are, so that the names of pods do not matter.
         let crowds: Vec<Crowd<'a>> = crowds.into_iter().collect();
         let numbers = crowds.iter().cloned().enumerate().map(|(number, crowd)| (crowd, number)).collect();
-        let (by_namespace, anywhere) = (BTreeMap::new(), Vec::new());
-        let mut kin =
-            Self { namespaces: &view.snapshot.namespaces, wishes, crowds, numbers, by_namespace, anywhere };
+        let sights: BTreeSet<&Sight<'a>> = crowds.iter().filter_map(Crowd::sight).collect();
+        let sights: Vec<Sight<'a>> = sights.into_iter().cloned().collect();
+        let sight_of = crowds.iter().map(|crowd| sights.binary_search(crowd.sight()?).ok()).collect();
+        let mut kin = Self {
+            namespaces: &view.snapshot.namespaces,
+            wishes,
+            crowds,
+            numbers,
+            sights,
+            sight_of,
+            by_namespace: BTreeMap::new(),
+            anywhere: ByLabel::default(),
+        };
         for number in 0..kin.crowds.len() {
             kin.file(number);
         }
         kin
     }
 
-    /// Notes pods of which namespaces may belong to a crowd.
+    /// Notes which pods may belong to a crowd.
     fn file(&mut self, number: usize) {
         let Some(crowd) = self.crowds.get(number) else { return };
-        let listed = match &crowd.who {
-            Who::Spread { namespace, .. } => {
-                self.by_namespace.entry(namespace).or_default().push(number);
+        let term = match &crowd.who {
+            Who::Spread { namespace, selector, .. } => {
+                self.by_namespace.entry(namespace).or_default().file(number, selector);
                 return;
             }
-            Who::Meant(term) | Who::Shy(term) => Some(*term),
-            Who::Company(terms) => terms.first(),
+            Who::Meant(term) | Who::Shy(term) => *term,
+            Who::Company(terms) => match terms.first() {
+                Some(term) => term,
+                None => return,
+            },
         };
-        match listed.filter(|term| term.namespaces.selector == Selector::Nothing) {
-            Some(term) => {
-                for namespace in &term.namespaces.listed {
-                    self.by_namespace.entry(namespace).or_default().push(number);
-                }
+        if term.namespaces.selector == Selector::Nothing {
+            for namespace in &term.namespaces.listed {
+                self.by_namespace.entry(namespace).or_default().file(number, &term.selector);
             }
-            None => self.anywhere.push(number),
+        } else {
+            self.anywhere.file(number, &term.selector);
         }
     }
 
@@ -100,17 +146,16 @@ impl<'a> Kin<'a> {
 
     /// In which tallies a node with these labels and taints counts.
     pub(super) fn sees(&self, labels: &Labels, taints: &[&Taint]) -> Box<[bool]> {
-        let seen = self.crowds.iter().map(|crowd| match &crowd.who {
-            Who::Spread { sight, .. } => sight.includes(labels, taints),
-            Who::Company(_) | Who::Meant(_) | Who::Shy(_) => true,
-        });
+        let included: Vec<bool> = self.sights.iter().map(|sight| sight.includes(labels, taints)).collect();
+        let seen =
+            self.sight_of.iter().map(|sight| sight.is_none_or(|number| included.get(number) == Some(&true)));
         seen.collect()
     }
 
     /// The tallies in which pods of a namespace with these labels are meant, those of the shy aside.
     fn meant(&self, namespace: &str, labels: &Labels) -> Vec<usize> {
         let mut meant: Vec<usize> = self
-            .near(namespace)
+            .near(namespace, labels)
             .filter(|number| match self.crowds.get(*number).map(|crowd| &crowd.who) {
                 Some(Who::Spread { selector, .. }) => selector.matches(labels),
                 Some(Who::Company(terms)) => terms.iter().all(|term| self.means(term, namespace, labels)),
@@ -126,8 +171,10 @@ impl<'a> Kin<'a> {
         term.namespaces.include(namespace, self.namespaces.get(namespace)) && term.selector.matches(labels)
     }
 
-    fn near(&self, namespace: &str) -> impl Iterator<Item = usize> {
-        self.by_namespace.get(namespace).into_iter().flatten().chain(&self.anywhere).copied()
+    /// The crowds that a pod may belong to or be shunned by.
+    fn near<'s>(&'s self, namespace: &str, labels: &'s Labels) -> impl Iterator<Item = usize> + 's {
+        let here = self.by_namespace.get(namespace).into_iter().flat_map(|crowds| crowds.near(labels));
+        here.chain(self.anywhere.near(labels))
     }
 
     /// The tallies in which a pod is counted where it is.
@@ -159,7 +206,7 @@ impl<'a> Kin<'a> {
             demand.map(|demand| demand.rule(tally, own))
         });
         let mut rules: Vec<Rule> = asked.collect();
-        for number in self.near(&pod.id.namespace) {
+        for number in self.near(&pod.id.namespace, &pod.labels) {
             let Some(Crowd { who: Who::Shy(term), .. }) = self.crowds.get(number) else { continue };
             if self.means(term, &pod.id.namespace, &pod.labels) {
                 rules.push(Rule::Away { tally: number, own: counted_in.contains(&number) });
