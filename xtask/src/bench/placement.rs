@@ -1,6 +1,8 @@
 //! A tight plan is worth only what comes of it: if the scheduler spreads the pods its own way, some find no room and need
 //! further machines. So the same pods are planned and left to the scheduler, with nominations and without.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -40,8 +42,10 @@ async fn measure() -> Result<String> {
         "| nominations | fill of the cores (least, mean) | pods where planned (least, mean) | pods \
                      planned again (most, sum) | plans that held |\n|---|---|---|---|---|\n"
             .to_owned();
+    println!("building windlass (release) and the control plane ...");
+    let program = windlass::build(true)?;
     for nominations in ["auto", "never"] {
-        let outcomes = carry_out(nominations).await?;
+        let outcomes = carry_out(&program, nominations).await?;
         table.push_str(&row(nominations, &outcomes));
     }
     print!("{table}");
@@ -64,13 +68,11 @@ fn row(nominations: &str, outcomes: &[Outcome]) -> String {
     format!("| {nominations} | {fill} | {placed} | {most}, {sum} | {held} of {} |\n", outcomes.len())
 }
 
-async fn carry_out(nominations: &str) -> Result<Vec<Outcome>> {
-    println!("building windlass (release) and the control plane ...");
-    let program = windlass::build(true)?;
+async fn carry_out(program: &Path, nominations: &str) -> Result<Vec<Outcome>> {
     let plane = ControlPlane::start().await.context("the control plane does not start")?;
     // The scheduler needs a while for so many pods; they are all to be in one plan.
     let arguments = ["--nominations", nominations, "--batch-idle", "5s", "--batch-max", "2m"];
-    let _process = windlass::start(&plane, &program, &arguments).await?;
+    let _process = windlass::start(&plane, program, &arguments).await?;
     let client = plane.client()?;
     let machines = [("four", 4, "0.10"), ("eight", 8, "0.20"), ("sixteen", 16, "0.39")];
     apply(&plane, "pools.yaml", &pools(NAMESPACE, &machines, "1s"))?;
