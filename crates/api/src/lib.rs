@@ -11,6 +11,7 @@ pub mod conditions;
 pub mod labels;
 
 mod crds;
+mod disruption;
 mod duration;
 mod machine;
 mod node_claim;
@@ -20,6 +21,7 @@ mod quantity;
 mod simulated;
 
 pub use crds::crds;
+pub use disruption::{Budget, BudgetReason, Disruption};
 pub use duration::{DurationError, LimitedDuration};
 pub use machine::{NodeRequirement, RequirementOperator, Taint, TaintEffect};
 pub use node_claim::{
@@ -27,8 +29,8 @@ pub use node_claim::{
     NodeClaimStatus,
 };
 pub use node_pool::{
-    Disruption, NodePool, NodePoolSpec, NodePoolStatus, NodeTemplate, NodeTemplateMetadata, NodeTemplateSpec,
-    ObjectRef, Performance,
+    NodePool, NodePoolSpec, NodePoolStatus, NodeTemplate, NodeTemplateMetadata, NodeTemplateSpec, ObjectRef,
+    Performance,
 };
 pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus};
 pub use quantity::ApiQuantity;

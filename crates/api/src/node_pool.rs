@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiQuantity, LimitedDuration, NodeRequirement, Taint};
+use crate::{ApiQuantity, Disruption, LimitedDuration, NodeRequirement, Taint};
 
 /// What kind of nodes Windlass may create, how many, and how they are treated.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -162,28 +162,6 @@ pub struct NodeTemplateSpec {
             .message("leave terminationGracePeriod out to let drains take as long as they must")
     )]
     pub termination_grace_period: Option<LimitedDuration>,
-}
-
-/// How and when nodes are given back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Disruption {
-    /// How long a node must have been without pods (other than those of daemonsets) before it is given back, or
-    /// `Never`. Default 30s.
-    #[serde(default = "Disruption::default_consolidate_after")]
-    pub consolidate_after: LimitedDuration,
-}
-
-impl Disruption {
-    fn default_consolidate_after() -> LimitedDuration {
-        LimitedDuration::seconds(30)
-    }
-}
-
-impl Default for Disruption {
-    fn default() -> Self {
-        Self { consolidate_after: Self::default_consolidate_after() }
-    }
 }
 
 /// The name of a cluster-scoped object.

@@ -1,6 +1,7 @@
 //! From API objects to the model, one object at a time. What planning does not look at is dropped here, so that a
 //! hundred thousand pods fit in memory.
 
+mod budget;
 mod claim;
 mod node;
 mod node_affinity;

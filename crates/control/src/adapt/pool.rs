@@ -7,6 +7,7 @@ use windlass_core::model::{
 };
 use windlass_core::{Quantity, Text};
 
+use super::budget::budgets;
 use super::{labels, taints, text};
 
 /// A pool from the API, or in words why it makes no sense. Admission refuses nearly all of that; what it cannot see
@@ -41,6 +42,8 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
         percent: u32::try_from(performance.percent).unwrap_or(100),
     });
     let performance = performance.collect();
+    let (budgets, problem) = budgets(&spec.disruption.budgets);
+    error = error.or(problem);
     let (mut limits, mut max_nodes) = (Resources::new(), None);
     for (name, quantity) in &spec.limits {
         match quantity.as_str().parse::<Quantity>() {
@@ -76,6 +79,7 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             max_nodes,
             min_nodes: u32::try_from(spec.min_nodes).unwrap_or(0),
             consolidate_after: spec.disruption.consolidate_after.limit(),
+            budgets,
             // Who deletes a pool wants its nodes gone: until they are, it must not get new ones.
             unusable: error.as_deref().or(going).map(Into::into),
             instance_types: Arc::default(),

@@ -50,6 +50,7 @@ pub async fn a_pool_that_makes_no_sense_is_refused_in_words(plane: Arc<ControlPl
         pool(&json!({"template": {"spec": {"requirements": [requirement]}}}))
     };
     let fast = |performance: Value| pool(&json!({"performance": [performance]}));
+    let budget = |budget: Value| pool(&json!({"disruption": {"budgets": [budget]}}));
     let template = |metadata: Value| pool(&json!({"template": {"metadata": metadata}}));
     let cases = [
         (requirement("In", &json!([])), "operators In and NotIn need at least one value"),
@@ -88,6 +89,16 @@ pub async fn a_pool_that_makes_no_sense_is_refused_in_words(plane: Arc<ControlPl
         (pool(&json!({"minNodes": -1})), "spec.minNodes"),
         (pool(&json!({"weight": 101})), "spec.weight"),
         (pool(&json!({"disruption": {"consolidateAfter": "soon"}})), "spec.disruption.consolidateAfter"),
+        (budget(json!({"nodes": "many"})), "spec.disruption.budgets[0].nodes"),
+        (budget(json!({"nodes": "101%"})), "spec.disruption.budgets[0].nodes"),
+        (budget(json!({"nodes": "1", "reasons": ["Bored"]})), "Unsupported value: \"Bored\""),
+        (budget(json!({"nodes": "1", "schedule": "@daily"})), "schedule and duration go together"),
+        (budget(json!({"nodes": "1", "duration": "1h"})), "schedule and duration go together"),
+        (budget(json!({"nodes": "1", "timeZone": "UTC"})), "timeZone has a meaning only with a schedule"),
+        (
+            budget(json!({"nodes": "1", "schedule": "@daily", "duration": "30s"})),
+            "the duration must be a minute or more",
+        ),
         (
             pool(&json!({"template": {"spec": {"terminationGracePeriod": "Never"}}})),
             "leave terminationGracePeriod out",

@@ -1,7 +1,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Labels, OfferingKey, PodId, Resources, Taint};
+use super::{DisruptionReason, Labels, OfferingKey, PodId, Resources, Taint};
 use crate::{Price, Text};
 
 /// One machine, from the decision to get it until it is given back.
@@ -82,25 +82,6 @@ pub enum ClaimPhase {
     Registered,
     /// The node can take pods.
     Initialized,
-}
-
-/// Why a node goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum DisruptionReason {
-    /// Nothing runs on it.
-    Empty,
-    /// It has not been ready for too long.
-    Sick,
-}
-
-impl DisruptionReason {
-    /// The reason in conditions, events and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Empty => "Empty",
-            Self::Sick => "Sick",
-        }
-    }
 }
 
 impl Claim {

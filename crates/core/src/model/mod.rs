@@ -1,6 +1,7 @@
 //! What is known of a cluster, in types made for planning: integers for amounts, shared text for names.
 
 mod claim;
+mod disruption;
 mod instance_type;
 mod labels;
 mod node;
@@ -8,13 +9,15 @@ mod pod;
 mod pool;
 mod requirement;
 mod resources;
+mod schedule;
 mod selector;
 mod snapshot;
 mod taint;
 mod topology;
 mod volume;
 
-pub use claim::{Claim, ClaimOffering, ClaimPhase, DisruptionReason, Launched};
+pub use claim::{Claim, ClaimOffering, ClaimPhase, Launched};
+pub use disruption::{DisruptionBudget, DisruptionReason, Share};
 pub use instance_type::{InstanceType, Offering, OfferingKey};
 pub use labels::{Labels, well_known};
 pub use node::{Node, Readiness};
@@ -22,6 +25,7 @@ pub use pod::{Nomination, Pod, PodId, PodOwner, PodShape, PodState};
 pub use pool::{Performance, Pool};
 pub use requirement::{Operator, Requirement, RequirementError, Requirements};
 pub use resources::{ResourceName, Resources};
+pub use schedule::{Cron, CronError, Window};
 pub use selector::{Namespaces, Selector};
 pub use snapshot::{DaemonSet, Settings, Snapshot};
 pub use taint::{Effect, Taint, Toleration, TolerationOperator, tolerates_all};

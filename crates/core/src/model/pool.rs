@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{InstanceType, Labels, Requirements, Resources, Taint};
+use super::{DisruptionBudget, InstanceType, Labels, Requirements, Resources, Taint};
 use crate::Text;
 
 /// A pool: what kind of nodes may be launched and how many.
@@ -39,6 +39,8 @@ pub struct Pool {
     pub min_nodes: u32,
     /// How long a node is empty before it is given back; none means never.
     pub consolidate_after: Option<Duration>,
+    /// How many of its nodes may be on their way out at the same time. The strictest that applies counts.
+    pub budgets: Vec<DisruptionBudget>,
     /// Why nothing may be launched from it just now, in words.
     pub unusable: Option<Text>,
     /// The machines on offer.

@@ -5,10 +5,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::assignment::Assignment;
 use super::decision::Target;
+use super::leave::{self, Leave};
 use super::view::View;
 use super::words;
 use crate::Text;
-use crate::model::{Claim, Node, Pool};
+use crate::model::{Claim, DisruptionReason, Node, Pool};
 
 /// What is to become of a node that works.
 pub(super) enum Verdict {
@@ -31,19 +32,35 @@ pub(super) fn verdicts(view: &View<'_>, assignment: &Assignment) -> BTreeMap<Tex
     for claim in &claims {
         *left.entry(&claim.pool).or_default() += 1;
     }
+    let mut leave = Leave::new(view);
     let mut verdicts = BTreeMap::new();
     for claim in claims {
         let Some(node) = view.node_of(&claim.name) else {
             continue;
         };
         let left = left.entry(&claim.pool).or_default();
-        let verdict = verdict(view, claim, node, *left, &expected);
-        if let Verdict::Goes(_) = verdict {
-            *left = left.saturating_sub(1);
+        let mut verdict = verdict(view, claim, node, *left, &expected);
+        if let (Verdict::Goes(why), Some(pool)) = (&verdict, view.snapshot.pools.get(&claim.pool)) {
+            match leave.take(pool, claim, DisruptionReason::Empty) {
+                Ok(()) => *left = left.saturating_sub(1),
+                Err(budget) => {
+                    verdict = Verdict::held(format!("{why}, but {budget}"), leave::changes_at(pool, view.now))
+                }
+            }
         }
         verdicts.insert(claim.name.clone(), verdict);
     }
     verdicts
+}
+
+impl Verdict {
+    /// It stays, until a certain time at least where one is known.
+    fn held(why: String, until: Option<Timestamp>) -> Self {
+        match until {
+            Some(at) => Self::StaysUntil(at, why),
+            None => Self::Stays(why),
+        }
+    }
 }
 
 fn verdict(

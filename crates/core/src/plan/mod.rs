@@ -30,6 +30,7 @@ mod flexibility;
 mod keys;
 mod kin;
 mod launches;
+mod leave;
 mod minimum;
 mod nodes;
 mod optimise;

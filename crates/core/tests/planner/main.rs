@@ -5,6 +5,8 @@ mod anything;
 #[cfg(test)]
 mod arriving;
 #[cfg(test)]
+mod budgets;
+#[cfg(test)]
 mod cluster;
 #[cfg(test)]
 mod empty;

@@ -1,0 +1,78 @@
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::LimitedDuration;
+
+/// How and when nodes are given back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Disruption {
+    /// How long a node must have been without pods (other than those of daemonsets) before it is given back, or
+    /// `Never`. Default 30s.
+    #[serde(default = "Disruption::default_consolidate_after")]
+    pub consolidate_after: LimitedDuration,
+
+    /// How many of the pool's nodes may be on their way out at the same time. Nodes that are not ready count as if they
+    /// were. Where several budgets apply, the strictest counts; without any there is no such ceiling. Nodes that are
+    /// sick, and those that somebody deletes, go whatever the budgets say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 50))]
+    pub budgets: Vec<Budget>,
+}
+
+impl Disruption {
+    fn default_consolidate_after() -> LimitedDuration {
+        LimitedDuration::seconds(30)
+    }
+}
+
+impl Default for Disruption {
+    fn default() -> Self {
+        Self { consolidate_after: Self::default_consolidate_after(), budgets: Vec::new() }
+    }
+}
+
+/// How many nodes may be on their way out at the same time, and when that counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("has(self.schedule) == has(self.duration)")
+        .message("schedule and duration go together: when the budget begins to count, and for how long"),
+    validation = Rule::new("!has(self.timeZone) || has(self.schedule)")
+        .message("timeZone has a meaning only with a schedule"),
+    validation = Rule::new("!has(self.duration) || (self.duration != 'Never' && duration(self.duration) >= duration('1m'))")
+        .message("the duration must be a minute or more")
+)]
+pub struct Budget {
+    /// So many, as a number or as a part of the pool's nodes such as `10%`, rounded up. 0 keeps all nodes.
+    #[schemars(length(max = 10), regex(pattern = r"^((100|[0-9]{1,2})%|[0-9]{1,5})$"))]
+    pub nodes: String,
+
+    /// The reasons for which it counts. Default: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub reasons: Vec<BudgetReason>,
+
+    /// When it begins to count: minute, hour, day of the month, month and day of the week as in cron, for example
+    /// `0 9 * * mon-fri`, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. Default: always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 200))]
+    pub schedule: Option<String>,
+
+    /// For how long it counts from then on, a minute or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<LimitedDuration>,
+
+    /// The time zone whose clocks the schedule goes by, for example `Europe/Berlin`. Default: UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 60))]
+    pub time_zone: Option<String>,
+}
+
+/// A reason for which a budget counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum BudgetReason {
+    /// Nothing runs on the node.
+    Empty,
+}
