@@ -74,6 +74,7 @@ plane_tests![
     a_deleted_pool_returns_all_its_nodes,
     a_pool_that_waits_for_its_nodes_to_go_gets_no_new_ones,
     a_claim_deleted_while_its_machine_boots_leaves_nothing_behind,
+    empty_nodes_go_no_more_at_a_time_than_the_pools_budgets_say,
     a_pools_minimum_is_kept_restored_and_raised,
     a_limit_on_nodes_is_never_exceeded,
     a_limit_on_cpu_is_never_exceeded,

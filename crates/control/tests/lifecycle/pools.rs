@@ -1,5 +1,6 @@
 //! What pools are made of: minimum, limits, weight, template.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,32 @@ pub async fn a_pools_minimum_is_kept_restored_and_raised(plane: Arc<ControlPlane
     assert_eq!(lab.claims().await.len(), 2, "empty nodes within the minimum stay");
     lab.pool("pool", &json!({"minNodes": 0})).await;
     lab.everything_is_gone().await;
+    lab.finish().await;
+}
+
+pub async fn empty_nodes_go_no_more_at_a_time_than_the_pools_budgets_say(plane: Arc<ControlPlane>) {
+    let mut lab = new_lab(plane, "budgets").await;
+    lab.plain_provider(&json!({})).await;
+    let kept =
+        |nodes: u32, budget: &str| json!({"minNodes": nodes, "disruption": {"budgets": [{"nodes": budget}]}});
+    lab.pool("pool", &kept(3, "0")).await;
+    lab.start().await;
+    lab.ready_claims(3).await;
+    let diary = Diary::of(&lab).await;
+    lab.pool("pool", &kept(0, "0")).await;
+    at_work_for(&lab, Duration::from_secs(3)).await;
+    assert_eq!(lab.ready_claims(3).await.len(), 3, "a budget of none keeps all");
+    lab.pool("pool", &kept(0, "1")).await;
+    lab.everything_is_gone().await;
+    let mut leaving = BTreeSet::new();
+    for entry in diary.entries().into_iter().filter(|entry| entry.kind == Kind::Claim) {
+        if entry.deleted {
+            leaving.remove(&entry.name);
+        } else if entry.is_leaving() {
+            leaving.insert(entry.name);
+        }
+        assert!(leaving.len() <= 1, "{leaving:?} went at the same time");
+    }
     lab.finish().await;
 }
 
