@@ -60,6 +60,7 @@ fn add(snapshot: &mut Snapshot, prefix: &str, demands: Vec<Demand>, state: impl 
             nominated: None,
             state: state(number),
             deleting: false,
+            stays_until: None,
         };
         pods.insert(id, Arc::new(pod));
     }
@@ -98,6 +99,7 @@ pub fn stand(snapshot: &mut Snapshot, name: &str, machine: &InstanceType, offeri
         taints: Vec::new(),
         startup_taints: Vec::new(),
         disrupted: None,
+        decision: None,
         deleting: false,
         created_at: long_ago,
         initialized_at: Some(long_ago),
@@ -118,6 +120,7 @@ pub fn stand(snapshot: &mut Snapshot, name: &str, machine: &InstanceType, offeri
         claim_uid: Some(uid),
         provider: Some("bench".into()),
         held: true,
+        stays_until: None,
     };
     Arc::make_mut(&mut snapshot.claims).insert(name.clone(), Arc::new(claim));
     Arc::make_mut(&mut snapshot.nodes).insert(name, Arc::new(node));

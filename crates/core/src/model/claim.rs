@@ -1,7 +1,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{DisruptionReason, Labels, OfferingKey, PodId, Resources, Taint};
+use super::{Decision, DisruptionReason, Labels, OfferingKey, PodId, Resources, Taint};
 use crate::{Price, Text};
 
 /// One machine, from the decision to get it until it is given back.
@@ -29,6 +29,8 @@ pub struct Claim {
     pub startup_taints: Vec<Taint>,
     /// Why it is to go, if it is.
     pub disrupted: Option<DisruptionReason>,
+    /// What was decided about it, where it is to go and others may take its place.
+    pub decision: Option<Decision>,
     /// Whether it is being deleted.
     pub deleting: bool,
     /// When it was made.

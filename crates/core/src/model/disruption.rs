@@ -4,12 +4,15 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Window;
+use crate::Text;
 
 /// Why a node goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum DisruptionReason {
     /// Nothing runs on it.
     Empty,
+    /// Its pods could run for less elsewhere.
+    Underutilized,
     /// It has not been ready for too long.
     Sick,
 }
@@ -19,9 +22,31 @@ impl DisruptionReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "Empty",
+            Self::Underutilized => "Underutilized",
             Self::Sick => "Sick",
         }
     }
+}
+
+/// That a node is to go, as it was written down before anything was done about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// When that was decided.
+    pub since: Timestamp,
+    /// The claims that take its place.
+    pub replacements: Vec<Text>,
+    /// Why, in words.
+    pub message: Text,
+}
+
+/// When nodes on which pods run are given back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consolidation {
+    /// Never.
+    #[default]
+    Empty,
+    /// When their pods can run for less elsewhere.
+    Underutilized,
 }
 
 /// How many nodes of a pool may be on their way out at the same time.

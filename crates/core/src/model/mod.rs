@@ -17,7 +17,7 @@ mod topology;
 mod volume;
 
 pub use claim::{Claim, ClaimOffering, ClaimPhase, Launched};
-pub use disruption::{DisruptionBudget, DisruptionReason, Share};
+pub use disruption::{Consolidation, Decision, DisruptionBudget, DisruptionReason, Share};
 pub use instance_type::{InstanceType, Offering, OfferingKey};
 pub use labels::{Labels, well_known};
 pub use node::{Node, Readiness};
@@ -27,7 +27,7 @@ pub use requirement::{Operator, Requirement, RequirementError, Requirements};
 pub use resources::{ResourceName, Resources};
 pub use schedule::{Cron, CronError, Window};
 pub use selector::{Namespaces, Selector};
-pub use snapshot::{DaemonSet, Settings, Snapshot};
+pub use snapshot::{DaemonSet, PodBudget, Settings, Snapshot};
 pub use taint::{Effect, Taint, Toleration, TolerationOperator, tolerates_all};
 pub use topology::{AffinityTerm, HostPort, SpreadConstraint, Weighted};
 pub use volume::{AttachLimits, StorageClass, Volume, VolumeClaim};

@@ -33,6 +33,8 @@ pub struct Node {
     pub provider: Option<Text>,
     /// Whether our finalizer holds it.
     pub held: bool,
+    /// Until when it is not to be disturbed, where it says so.
+    pub stays_until: Option<Timestamp>,
 }
 
 /// Whether a node's kubelet says it is well.

@@ -65,6 +65,8 @@ pub struct Pod {
     pub state: PodState,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// Until when its node is not to be disturbed, where it says so.
+    pub stays_until: Option<Timestamp>,
 }
 
 /// Where a pod stands.

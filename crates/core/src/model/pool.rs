@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{DisruptionBudget, InstanceType, Labels, Requirements, Resources, Taint};
-use crate::Text;
+use super::{Consolidation, DisruptionBudget, InstanceType, Labels, Requirements, Resources, Taint};
+use crate::{Price, Text};
 
 /// A pool: what kind of nodes may be launched and how many.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,7 +37,11 @@ pub struct Pool {
     pub max_nodes: Option<u32>,
     /// The number of nodes that it keeps.
     pub min_nodes: u32,
-    /// How long a node is empty before it is given back; none means never.
+    /// When nodes on which pods run are given back.
+    pub consolidation: Consolidation,
+    /// What has to be saved per hour for each pod that moves.
+    pub min_savings_per_move: Price,
+    /// How long nothing may have changed on a node before it is given back; none means never.
     pub consolidate_after: Option<Duration>,
     /// How many of its nodes may be on their way out at the same time. The strictest that applies counts.
     pub budgets: Vec<DisruptionBudget>,

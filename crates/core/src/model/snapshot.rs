@@ -5,7 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    AttachLimits, Claim, Labels, Node, Pod, PodId, PodShape, Pool, StorageClass, Volume, VolumeClaim,
+    AttachLimits, Claim, Labels, Node, Pod, PodId, PodShape, Pool, Selector, StorageClass, Volume,
+    VolumeClaim,
 };
 use crate::Text;
 
@@ -32,6 +33,8 @@ pub struct Snapshot {
     pub storage_classes: Arc<BTreeMap<Text, StorageClass>>,
     /// How many volumes can be attached to each node.
     pub attach_limits: Arc<BTreeMap<Text, AttachLimits>>,
+    /// The budgets of pods that may be evicted.
+    pub pod_budgets: Arc<BTreeMap<PodId, PodBudget>>,
     /// When a pod that keeps its node last came to or left each node, as far as it was seen.
     pub last_pod_change: Arc<BTreeMap<Text, Timestamp>>,
     /// Pods for which machines were got that did not help them, and until when they get no further ones.
@@ -47,6 +50,15 @@ pub struct DaemonSet {
     pub id: PodId,
     /// The pod.
     pub shape: Arc<PodShape>,
+}
+
+/// How many of some pods may be evicted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodBudget {
+    /// Which pods of its namespace.
+    pub selector: Selector,
+    /// How many more of them may go just now.
+    pub allowed: u32,
 }
 
 /// How to plan.
@@ -71,6 +83,10 @@ pub struct Settings {
     /// How much of a pool's nodes may be sick, in percent, for its sick nodes to be given up. When more is, the fault is more
     /// likely in the network or the control plane than in the nodes.
     pub max_sick_percent: u32,
+    /// How long new machines take until they can take pods, during which those that they replace run on.
+    pub start_up: Duration,
+    /// The time within which replacing machines has to pay.
+    pub pays_within: Duration,
 }
 
 impl Default for Settings {
@@ -84,6 +100,8 @@ impl Default for Settings {
             alternatives: 8,
             max_price_ratio_percent: 200,
             max_sick_percent: 20,
+            start_up: Duration::from_mins(3),
+            pays_within: Duration::from_mins(60),
         }
     }
 }

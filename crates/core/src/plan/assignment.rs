@@ -77,20 +77,23 @@ pub(super) fn assign(stage: &Stage<'_>) -> Assignment {
 }
 
 /// A place with what is still free there.
-struct Open<'p> {
-    number: usize,
-    place: &'p Place,
+pub(super) struct Open<'p> {
+    pub(super) number: usize,
+    pub(super) place: &'p Place,
     /// Which it is in the order of precedence.
     rank: usize,
-    free: Amounts,
+    pub(super) free: Amounts,
     /// What that is worth.
     room: f64,
 }
 
+/// After how many places have taken pods those are sorted out that are full.
+const MANY_FILLED: usize = 64;
+
 /// How often pods that were promised a place are looked at again after some of them had to leave.
 const REVIEWS: usize = 4;
 
-impl Stage<'_> {
+impl<'s> Stage<'s> {
     fn try_to_assign(&self, tactic: Tactic) -> Assignment {
         let mut assignment = Assignment { tallies: self.tallies.to_vec(), ..Assignment::default() };
         for (class, kept) in self.classes.iter().zip(self.kept) {
@@ -102,6 +105,7 @@ impl Stage<'_> {
         let smallest = self.smallest();
         let (mut open, mut shut): (Vec<_>, Vec<_>) =
             self.open().into_iter().partition(|open| open.has_room_for(&smallest));
+        let mut filled = 0;
         for (class, kept) in self.classes.iter().zip(self.kept) {
             let mut spots = kept.clone();
             let left = class.pods.len().saturating_sub(spots.iter().map(|spot| spot.count).sum());
@@ -109,8 +113,10 @@ impl Stage<'_> {
                 open.sort_by(Open::by_room);
             }
             let left = self.fill(class, left, &mut open, &mut spots, &mut assignment.tallies);
-            if spots.len() > kept.len() {
+            filled += spots.len() - kept.len();
+            if filled >= MANY_FILLED {
                 shut.extend(open.extract_if(.., |open| !open.has_room_for(&smallest)));
+                filled = 0;
             }
             assignment.spots.push(spots);
             assignment.left.push(left);
@@ -155,8 +161,8 @@ impl Stage<'_> {
     }
 
     /// All places, in the order of precedence.
-    fn open(&self) -> Vec<Open<'_>> {
-        let mut places: Vec<(usize, &Place)> = self.places.iter().copied().enumerate().collect();
+    pub(super) fn open(&self) -> Vec<Open<'s>> {
+        let mut places: Vec<(usize, &'s Place)> = self.places.iter().copied().enumerate().collect();
         places.sort_by(|(_, a), (_, b)| a.precedence(b));
         let opened = places.into_iter().enumerate().map(|(rank, (number, place))| {
             let free = place.free.clone();
@@ -174,7 +180,7 @@ impl Stage<'_> {
     }
 
     /// Puts as many pods of a class as possible where there is room; how many are left.
-    fn fill(
+    pub(super) fn fill(
         &self,
         class: &Class,
         left: usize,
@@ -284,7 +290,7 @@ impl Stage<'_> {
     }
 
     /// What every class asks for at least.
-    fn smallest(&self) -> Vec<(usize, i64)> {
+    pub(super) fn smallest(&self) -> Vec<(usize, i64)> {
         let mut requests = self.classes.iter().map(|class| &class.request);
         let Some(first) = requests.next() else { return Vec::new() };
         let mut least: Vec<(usize, i64)> = first.iter().collect();
@@ -310,7 +316,7 @@ impl Open<'_> {
         other.place.ready.cmp(&self.place.ready).then_with(|| self.room.total_cmp(&other.room))
     }
 
-    fn has_room_for(&self, least: &[(usize, i64)]) -> bool {
+    pub(super) fn has_room_for(&self, least: &[(usize, i64)]) -> bool {
         least.iter().all(|(dimension, amount)| self.free.get(*dimension) >= *amount)
     }
 

@@ -20,6 +20,13 @@ pub(super) enum Cause {
     Pending,
     /// They are on the sick node of this claim and will be made anew elsewhere.
     Sick(Text),
+    /// They are on the node of this claim, which is to go, and will be made anew elsewhere.
+    Moving {
+        /// The claim.
+        claim: Text,
+        /// Whether what it takes was got for them already.
+        provided: bool,
+    },
     /// Machines that were got for them did not help. Until this time they get no further ones.
     Held(Timestamp),
     /// Their priority is too low for machines to be got for them.
@@ -27,6 +34,20 @@ pub(super) enum Cause {
     /// The scheduler is about to look at them, or they are on a node that is on its way out. Nodes that they may go
     /// to stay, but no machine is got for them: most will find their place by themselves.
     Passing,
+}
+
+impl Cause {
+    /// The order in which pods get their places, whichever node they come from.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Pending => 0,
+            Self::Sick(_) => 1,
+            Self::Moving { .. } => 2,
+            Self::Held(_) => 3,
+            Self::Expendable => 4,
+            Self::Passing => 5,
+        }
+    }
 }
 
 /// Pods that are the same to the planner.
@@ -57,7 +78,12 @@ pub(super) struct Group {
 impl Class {
     /// Whether machines are got for the pods.
     pub(super) fn may_launch(&self) -> bool {
-        !matches!(self.cause, Cause::Held(_) | Cause::Passing | Cause::Expendable)
+        let no = |cause: &Cause| match cause {
+            Cause::Held(_) | Cause::Passing | Cause::Expendable => true,
+            Cause::Moving { provided, .. } => *provided,
+            Cause::Pending | Cause::Sick(_) => false,
+        };
+        !no(&self.cause)
     }
 }
 
@@ -148,8 +174,11 @@ fn cause(view: &View<'_>, pod: &Pod, gives_up: impl Fn(&str) -> bool) -> Option<
             let leaving = view.snapshot.nodes.get(node).is_some_and(|node| node.deleting);
             match claim {
                 Some(claim) if claim.deleting || leaving => Some(Cause::Passing),
-                Some(claim) if claim.disrupted == Some(DisruptionReason::Sick) && gives_up(&claim.name) => {
-                    Some(Cause::Sick(claim.name.clone()))
+                Some(claim) if claim.disrupted == Some(DisruptionReason::Sick) => {
+                    gives_up(&claim.name).then(|| Cause::Sick(claim.name.clone()))
+                }
+                Some(claim) if claim.disrupted.is_some() => {
+                    Some(Cause::Moving { claim: claim.name.clone(), provided: claim.decision.is_some() })
                 }
                 _ => leaving.then_some(Cause::Passing),
             }
@@ -175,11 +204,12 @@ pub(super) fn classes(
     });
     let mut classes: Vec<Class> = measured.collect();
     classes.sort_by(|a, b| {
-        (&a.cause, Reverse(a.shape.priority))
-            .cmp(&(&b.cause, Reverse(b.shape.priority)))
+        (a.cause.rank(), Reverse(a.shape.priority))
+            .cmp(&(b.cause.rank(), Reverse(b.shape.priority)))
             .then_with(|| b.worth.total_cmp(&a.worth))
             .then_with(|| b.request.cmp(&a.request))
             .then_with(|| (&a.shape, &a.relations, &a.needs).cmp(&(&b.shape, &b.relations, &b.needs)))
+            .then_with(|| a.cause.cmp(&b.cause))
     });
     for (number, class) in classes.iter_mut().enumerate() {
         class.number = number;

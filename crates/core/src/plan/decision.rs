@@ -9,6 +9,10 @@ use crate::{Price, Text};
 pub struct Plan {
     /// The claims to make.
     pub launches: Vec<Launch>,
+    /// The claims that are to go, to be written down before anything else is done about them.
+    pub disruptions: Vec<Disruption>,
+    /// The claims that were to go and stay after all.
+    pub cancellations: Vec<Cancellation>,
     /// The claims to delete.
     pub removals: Vec<Removal>,
     /// Where pods that wait now are expected to go.
@@ -49,6 +53,30 @@ pub enum LaunchPurpose {
     Replacement,
 }
 
+/// Claims that are to go together, and what takes their place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Disruption {
+    /// The claims, each with its UID: a claim of the same name made since is another one.
+    pub claims: Vec<(Text, Text)>,
+    /// Why.
+    pub reason: DisruptionReason,
+    /// The numbers of the plan's launches that take their place.
+    pub replacements: Vec<usize>,
+    /// The reason in words.
+    pub message: String,
+}
+
+/// A claim that was to go and stays after all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cancellation {
+    /// The claim.
+    pub claim: Text,
+    /// Its UID.
+    pub uid: Text,
+    /// Why, in words.
+    pub message: String,
+}
+
 /// A claim to delete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Removal {
@@ -86,7 +114,10 @@ pub enum Target {
 impl Plan {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.launches.is_empty() && self.removals.is_empty()
+        self.launches.is_empty()
+            && self.disruptions.is_empty()
+            && self.cancellations.is_empty()
+            && self.removals.is_empty()
     }
 
     /// What the launches cost per hour.

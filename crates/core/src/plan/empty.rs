@@ -41,8 +41,11 @@ pub(super) fn verdicts(view: &View<'_>, assignment: &Assignment) -> BTreeMap<Tex
         let left = left.entry(&claim.pool).or_default();
         let mut verdict = verdict(view, claim, node, *left, &expected);
         if let (Verdict::Goes(why), Some(pool)) = (&verdict, view.snapshot.pools.get(&claim.pool)) {
-            match leave.take(pool, claim, DisruptionReason::Empty) {
-                Ok(()) => *left = left.saturating_sub(1),
+            match leave.allows(pool, DisruptionReason::Empty) {
+                Ok(()) => {
+                    leave.take(&pool.name);
+                    *left = left.saturating_sub(1);
+                }
                 Err(budget) => {
                     verdict = Verdict::held(format!("{why}, but {budget}"), leave::changes_at(pool, view.now))
                 }
@@ -70,7 +73,7 @@ fn verdict(
     standing: usize,
     expected: &BTreeSet<&Target>,
 ) -> Verdict {
-    let keep = view.pods_on(&node.name).iter().filter(|pod| !pod.shape.belongs_to_node()).count();
+    let keep = view.keeping(&node.name).count();
     if keep > 0 {
         return Verdict::Stays(format!("runs {}", words::count(keep, "pod")));
     }
@@ -93,12 +96,10 @@ fn empty(view: &View<'_>, claim: &Claim, node: &Node, pool: &Pool) -> Verdict {
     let Some(delay) = pool.consolidate_after else {
         return Verdict::Stays("empty, and its pool never gives nodes back".to_owned());
     };
-    let changed = view.snapshot.last_pod_change.get(&node.name).copied();
-    let Some(since) = changed.into_iter().chain(claim.initialized_at).max() else {
+    let Some(since) = quiet_since(view, claim, node) else {
         return Verdict::Stays("empty, since when is not known".to_owned());
     };
-    let goes_at = SignedDuration::try_from(delay).ok().and_then(|delay| since.checked_add(delay).ok());
-    let Some(goes_at) = goes_at else {
+    let Some(goes_at) = quiet_until(view, claim, node, pool) else {
         return Verdict::Stays("empty, and its pool practically never gives nodes back".to_owned());
     };
     let empty = format!("empty for {} s", view.now.duration_since(since).as_secs().max(0));
@@ -106,4 +107,16 @@ fn empty(view: &View<'_>, claim: &Claim, node: &Node, pool: &Pool) -> Verdict {
         return Verdict::Goes(empty);
     }
     Verdict::StaysUntil(goes_at, format!("{empty}, goes after {} s", delay.as_secs()))
+}
+
+/// Since when nothing has changed on a node, as far as is known.
+fn quiet_since(view: &View<'_>, claim: &Claim, node: &Node) -> Option<Timestamp> {
+    let changed = view.snapshot.last_pod_change.get(&node.name).copied();
+    changed.into_iter().chain(claim.initialized_at).max()
+}
+
+/// When nothing will have changed on a node for as long as its pool wants before it is given back.
+pub(super) fn quiet_until(view: &View<'_>, claim: &Claim, node: &Node, pool: &Pool) -> Option<Timestamp> {
+    let delay = SignedDuration::try_from(pool.consolidate_after?).ok()?;
+    quiet_since(view, claim, node)?.checked_add(delay).ok()
 }

@@ -50,7 +50,7 @@ pub(super) fn explain(
                 let (priority, least) = (class.shape.priority, scene.view.snapshot.settings.min_priority);
                 Some(Exclusion::Priority { priority, least })
             }
-            Cause::Sick(_) | Cause::Passing => continue,
+            Cause::Sick(_) | Cause::Moving { .. } | Cause::Passing => continue,
         };
         if everywhere.is_some() {
             explanation.unplaced.push(Unplaced { pods, everywhere, pools: Vec::new() });

@@ -17,6 +17,7 @@ struct Cargo {
     pods: Vec<PodId>,
     requests: Resources,
     pending: bool,
+    sick: bool,
     /// The claims whose pods are among them.
     replaces: BTreeSet<Text>,
 }
@@ -52,7 +53,8 @@ impl Cargo {
     fn load(&mut self, class: &Class, pods: &[PodId]) {
         self.pods.extend_from_slice(pods);
         self.pending |= class.cause == Cause::Pending;
-        if let Cause::Sick(claim) = &class.cause {
+        self.sick |= matches!(class.cause, Cause::Sick(_));
+        if let Cause::Sick(claim) | Cause::Moving { claim, .. } = &class.cause {
             self.replaces.insert(claim.clone());
         }
         let times = i64::try_from(pods.len()).unwrap_or(i64::MAX);
@@ -62,7 +64,7 @@ impl Cargo {
 }
 
 fn launch(scene: &Scene<'_, '_>, draft: &Draft<'_, '_>, cargo: Cargo) -> Launch {
-    let Cargo { pods, requests, pending, replaces } = cargo;
+    let Cargo { pods, requests, pending, sick, replaces } = cargo;
     let pool = draft.first.pool;
     let replaces: Vec<Text> = replaces.into_iter().collect();
     let needs =
@@ -73,7 +75,8 @@ fn launch(scene: &Scene<'_, '_>, draft: &Draft<'_, '_>, cargo: Cargo) -> Launch 
         let (least, has) = (pool.min_nodes as usize, minimum::lasting(scene.view, &pool.name));
         (LaunchPurpose::MinNodes, format!("the pool keeps {} and has {has}", words::count(least, "node")))
     } else {
-        (LaunchPurpose::Replacement, format!("{} sick and will go; {}", going(&replaces), needs()))
+        let fate = if sick { "sick and will go" } else { "to go" };
+        (LaunchPurpose::Replacement, format!("{} {fate}; {}", going(&replaces), needs()))
     };
     Launch {
         pool: pool.name.clone(),

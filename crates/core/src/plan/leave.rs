@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::view::View;
 use super::words;
 use crate::Text;
-use crate::model::{Claim, DisruptionReason, Pool};
+use crate::model::{DisruptionReason, Pool};
 
 /// How many nodes of each pool may still go, by the pools' budgets.
 pub(super) struct Leave<'v, 'a> {
@@ -35,15 +35,10 @@ impl<'v, 'a> Leave<'v, 'a> {
         Self { view, pools }
     }
 
-    /// Counts a node as on its way out, or says what stands against that.
-    pub(super) fn take(
-        &mut self,
-        pool: &Pool,
-        claim: &'a Claim,
-        reason: DisruptionReason,
-    ) -> Result<(), String> {
+    /// Says what stands against a further node of a pool going, if something does.
+    pub(super) fn allows(&self, pool: &Pool, reason: DisruptionReason) -> Result<(), String> {
         let now = self.view.now;
-        let going = self.pools.entry(&claim.pool).or_default();
+        let going = self.pools.get(&pool.name).copied().unwrap_or_default();
         let applying = pool.budgets.iter().filter(|budget| budget.applies(reason, now));
         if let Some(most) = applying.map(|budget| budget.nodes.of(going.all)).min()
             && going.missing >= most
@@ -56,8 +51,12 @@ impl<'v, 'a> Leave<'v, 'a> {
             let allowed = if most == 0 { "none".to_owned() } else { words::count(most, "node") };
             return Err(format!("the pool's budgets let {allowed} of {} go at a time{missing}", going.all));
         }
-        going.missing += 1;
         Ok(())
+    }
+
+    /// Counts a further node of a pool as on its way out.
+    pub(super) fn take(&mut self, pool: &'a Text) {
+        self.pools.entry(pool).or_default().missing += 1;
     }
 }
 

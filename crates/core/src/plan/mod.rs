@@ -18,15 +18,19 @@ mod budget;
 mod candidate;
 mod choice;
 mod class;
+mod clearing;
 mod company;
+mod consolidate;
 mod crowd;
 mod custom;
 mod daemons;
+mod decided;
 mod decision;
 mod draft;
 mod empty;
 mod explain;
 mod flexibility;
+mod guards;
 mod keys;
 mod kin;
 mod launches;
@@ -36,6 +40,7 @@ mod nodes;
 mod optimise;
 mod place;
 mod promise;
+mod refuge;
 mod report;
 mod rules;
 mod scene;
@@ -52,14 +57,21 @@ mod wishes;
 mod words;
 mod worth;
 
-pub use decision::{Launch, LaunchPurpose, Placement, Plan, Removal, Target};
+pub use decision::{Cancellation, Disruption, Launch, LaunchPurpose, Placement, Plan, Removal, Target};
 pub use report::{Exclusion, NodeReport, PoolExclusion, Report, Unplaced};
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::Price;
-use crate::model::Snapshot;
+use crate::model::{Pod, PodId, Snapshot};
 use crate::pack::{Budget, Steps};
+use crate::{Price, Text};
+use class::Cause;
+use nodes::Fates;
+use refuge::Refuges;
+use scene::Scene;
+use view::View;
 
 /// Says what to launch and what to give back, and why. Planning again on what the plan leads to yields an empty plan.
 ///
@@ -71,31 +83,84 @@ pub fn plan(snapshot: &Snapshot, now: Timestamp) -> (Plan, Report) {
 
 /// The same with a budget for the search that the caller keeps, for example of time.
 pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget) -> (Plan, Report) {
-    let view = view::View::new(snapshot, now);
+    let view = View::new(snapshot, now);
     let doubtful = sick::doubtful(&view);
-    let given_up = sick::given_up(&view, &doubtful);
-    let needy = class::needy(&view, |claim| given_up.contains(claim));
+    let needy = needy(&view, &doubtful);
     let silence_ends = class::silence_ends(&view, &needy);
-    let (keys, kin) = kin::find(&view, &needy);
-    let shared = volumes::shared(snapshot, needy.iter().map(|(_, pod)| *pod));
-    let (groups, stuck) = class::group(&view, &keys, &kin, &shared, needy);
-    let pools = candidate::in_order(&view);
-    let scene = scene::Scene::new(&view, &pools, keys, kin, shared, groups);
-    let drafted = draft::draft(&scene, budget::Budget::new(&view, &pools), search);
-    let (launches, placements) = launches::write(&scene, &drafted);
-    let fates = nodes::fates(&scene, &drafted.assignment, &launches, &doubtful);
-    let explained = explain::explain(&scene, &drafted, &launches, stuck);
-    let wakes = [explained.retry_at, fates.next_at, scene.trust_ends(&drafted.assignment), silence_ends];
-    (
-        Plan { launches, removals: fates.removals, placements, wake_at: wakes.into_iter().flatten().min() },
-        Report {
-            unplaced: explained.unplaced,
-            nodes: fates.reports,
-            short_pools: explained.short_pools,
-            cost: money(drafted.cost),
-            lower_bound: money(drafted.bound),
-        },
-    )
+    let (mut plan, mut report) = with_groups(&view, needy, |scene, stuck| {
+        let drafted = draft::draft(scene, budget::Budget::new(&view, scene.pools), search);
+        let (launches, placements) = launches::write(scene, &drafted);
+        let fates = nodes::fates(scene, &drafted.assignment, &launches, &doubtful);
+        let explained = explain::explain(scene, &drafted, &launches, stuck);
+        let wakes = [explained.retry_at, fates.next_at, scene.trust_ends(&drafted.assignment), silence_ends];
+        let wake_at = wakes.into_iter().flatten().min();
+        let Fates { disruptions, cancellations, removals, reports, .. } = fates;
+        (
+            Plan { launches, disruptions, cancellations, removals, placements, wake_at },
+            Report {
+                unplaced: explained.unplaced,
+                nodes: reports,
+                short_pools: explained.short_pools,
+                cost: money(drafted.cost),
+                lower_bound: money(drafted.bound),
+            },
+        )
+    });
+    if plan.launches.is_empty()
+        && !consolidate::is_under_way(&view)
+        && let Some(proposal) = consolidate::propose(&view, &plan.placements, search)
+    {
+        proposal.write(&view, &mut plan, &mut report);
+    }
+    (plan, report)
+}
+
+/// What comes of planning with some nodes on their way out.
+struct Trial {
+    launches: Vec<Launch>,
+    /// The claims some of whose pods would find no place.
+    lacking: BTreeSet<Text>,
+}
+
+/// Plans without deciding anything. Whose pods would find no place need not always be known, and pods that are the same
+/// but for that are planned for at once.
+fn try_out(snapshot: &Snapshot, now: Timestamp, by_claim: bool, search: &mut dyn Budget) -> Trial {
+    let view = View::new(snapshot, now);
+    let mut needy = needy(&view, &sick::doubtful(&view));
+    if !by_claim {
+        for (cause, _) in &mut needy {
+            if let Cause::Moving { claim, .. } = cause {
+                *claim = Text::from("");
+            }
+        }
+    }
+    with_groups(&view, needy, |scene, _| {
+        let drafted = draft::draft(scene, budget::Budget::new(&view, scene.pools), search);
+        let (launches, _) = launches::write(scene, &drafted);
+        let refuges = Refuges::new(&scene.classes, &drafted.assignment);
+        Trial { launches, lacking: refuges.lacking().cloned().collect() }
+    })
+}
+
+/// The pods that need a place.
+fn needy<'a>(view: &View<'a>, doubtful: &BTreeMap<Text, (usize, usize)>) -> Vec<(Cause, &'a Pod)> {
+    let given_up = sick::given_up(view, doubtful);
+    class::needy(view, |claim| given_up.contains(claim))
+}
+
+/// Measures all that placing some pods looks at. Those whose volumes cannot be had anywhere are told apart, with the
+/// reason.
+fn with_groups<'a, R>(
+    view: &View<'a>,
+    needy: Vec<(Cause, &'a Pod)>,
+    look: impl FnOnce(&Scene<'_, 'a>, Vec<(PodId, String)>) -> R,
+) -> R {
+    let (keys, kin) = kin::find(view, &needy);
+    let shared = volumes::shared(view.snapshot, needy.iter().map(|(_, pod)| *pod));
+    let (groups, stuck) = class::group(view, &keys, &kin, &shared, needy);
+    let pools = candidate::in_order(view);
+    let scene = Scene::new(view, &pools, keys, kin, shared, groups);
+    look(&scene, stuck)
 }
 
 fn money(micros: u64) -> Price {

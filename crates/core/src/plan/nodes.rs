@@ -3,12 +3,14 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::assignment::Assignment;
-use super::decision::{Launch, Removal};
+use super::decided::{self, Progress};
+use super::decision::{Cancellation, Disruption, Launch, Removal};
 use super::empty::{self, Verdict};
 use super::minimum;
+use super::refuge::Refuges;
 use super::report::NodeReport;
 use super::scene::Scene;
-use super::sick::{Refuges, is_sick};
+use super::sick::{self, is_sick};
 use super::view::View;
 use super::words;
 use crate::Text;
@@ -17,6 +19,8 @@ use crate::model::{Claim, ClaimPhase, DisruptionReason};
 /// What becomes of the nodes that are there.
 #[derive(Default)]
 pub(super) struct Fates {
+    pub(super) disruptions: Vec<Disruption>,
+    pub(super) cancellations: Vec<Cancellation>,
     pub(super) removals: Vec<Removal>,
     pub(super) reports: Vec<NodeReport>,
     /// When the next one may have to go.
@@ -30,7 +34,7 @@ pub(super) fn fates(
     launches: &[Launch],
     doubtful: &BTreeMap<Text, (usize, usize)>,
 ) -> Fates {
-    let refuges = Refuges::of(&scene.classes, assignment);
+    let refuges = Refuges::new(&scene.classes, assignment);
     let mut empties = empty::verdicts(scene.view, assignment);
     let mut fates = Fates::default();
     for claim in scene.view.snapshot.claims.values() {
@@ -40,7 +44,10 @@ pub(super) fn fates(
                     let share = format!("{sick} of {}", words::count(*all, "node"));
                     Err(format!("sick, but so are {share} of its pool: the fault is likely elsewhere"))
                 }
-                None => refuges.verdict(claim, minimum_on_its_way(scene.view, claim, launches)),
+                None => {
+                    let refuge = refuges.of_claim(&claim.name);
+                    sick::verdict(refuge, minimum_on_its_way(scene.view, claim, launches))
+                }
             };
             match verdict {
                 Ok(why) => fates.remove(scene.view, claim, DisruptionReason::Sick, why),
@@ -48,8 +55,19 @@ pub(super) fn fates(
             }
             continue;
         }
+        if let (Some(reason), Some(decision), false) = (claim.disrupted, &claim.decision, claim.deleting) {
+            match decided::progress(scene.view, claim, decision, &refuges) {
+                Progress::Goes(why) => fates.remove(scene.view, claim, reason, why),
+                Progress::Waits(why) => {
+                    let reason = reason.as_str().to_lowercase();
+                    fates.keep(scene.view, claim, format!("is to go: {reason}; {why}"));
+                }
+                Progress::Stays(why) => fates.cancel(scene.view, claim, why),
+            }
+            continue;
+        }
         match empties.remove(&claim.name) {
-            Some(Verdict::Goes(why)) => fates.remove(scene.view, claim, DisruptionReason::Empty, why),
+            Some(Verdict::Goes(why)) => fates.decide(scene.view, claim, DisruptionReason::Empty, why),
             Some(Verdict::Stays(why)) => fates.keep(scene.view, claim, why),
             Some(Verdict::StaysUntil(at, why)) => {
                 fates.keep(scene.view, claim, why);
@@ -97,6 +115,19 @@ fn why_it_does_not_stand(view: &View<'_>, claim: &Claim) -> String {
 
 impl Fates {
     fn keep(&mut self, view: &View<'_>, claim: &Claim, why: String) {
+        self.report(view, claim, false, why);
+    }
+
+    /// Has it written down that a claim is to go, nothing taking its place.
+    fn decide(&mut self, view: &View<'_>, claim: &Claim, reason: DisruptionReason, why: String) {
+        let claims = vec![(claim.name.clone(), claim.uid.clone())];
+        self.disruptions.push(Disruption { claims, reason, replacements: Vec::new(), message: why.clone() });
+        self.report(view, claim, true, why);
+    }
+
+    fn cancel(&mut self, view: &View<'_>, claim: &Claim, why: String) {
+        let (name, uid) = (claim.name.clone(), claim.uid.clone());
+        self.cancellations.push(Cancellation { claim: name, uid, message: why.clone() });
         self.report(view, claim, false, why);
     }
 

@@ -67,7 +67,12 @@ fn promises<'a>(view: &View<'a>, classes: &[Class], places: &[Place]) -> Vec<(us
     let mut promises = nominations(view, classes, places);
     promises.extend(places.iter().enumerate().flat_map(|(number, place)| {
         let pods = claim_at(view, &place.target).map_or(&[][..], |claim| &claim.pods);
-        pods.iter().map(move |pod| (number, pod))
+        // Where a pod is already it needs no room.
+        let elsewhere = move |pod: &&PodId| match &place.target {
+            Target::Node(node) => view.snapshot.pods.get(*pod).is_none_or(|pod| pod.node() != Some(node)),
+            Target::Claim(_) | Target::Launch(_) => true,
+        };
+        pods.iter().filter(elsewhere).map(move |pod| (number, pod))
     }));
     promises
 }

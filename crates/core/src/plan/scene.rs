@@ -45,7 +45,7 @@ pub(super) struct Scene<'s, 'a> {
     pub(super) wishes: Vec<Wishes>,
     /// The tallies that some class demands something of, with the most domains that one wants.
     demanded: BTreeMap<usize, u32>,
-    worth: Worth,
+    pub(super) worth: Worth,
 }
 
 /// What nodes and machines are held against while they are measured.

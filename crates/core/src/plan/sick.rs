@@ -1,8 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assignment::Assignment;
-use super::class::{Cause, Class};
-use super::decision::Target;
+use super::refuge::Refuge;
 use super::view::View;
 use super::words;
 use crate::Text;
@@ -30,57 +28,24 @@ pub(super) fn doubtful(view: &View<'_>) -> BTreeMap<Text, (usize, usize)> {
     counts
 }
 
-/// What the plan finds for the pods of each sick claim.
-pub(super) struct Refuges(BTreeMap<Text, Refuge>);
-
-#[derive(Clone, Copy, Default)]
-struct Refuge {
-    /// Pods for which a machine is launched or on its way.
-    arriving: usize,
-    launching: bool,
-    /// Pods for which there is none.
-    nowhere: usize,
-}
-
-impl Refuges {
-    pub(super) fn of(classes: &[Class], assignment: &Assignment) -> Self {
-        let mut refuges: BTreeMap<Text, Refuge> = BTreeMap::new();
-        for (class, spots, left) in assignment.by_class(classes) {
-            let Cause::Sick(claim) = &class.cause else {
-                continue;
-            };
-            let refuge = refuges.entry(claim.clone()).or_default();
-            refuge.nowhere += left;
-            for spot in spots.iter().filter(|spot| !spot.ready) {
-                refuge.arriving += spot.count;
-                refuge.launching |= matches!(spot.target, Target::Launch(_));
-            }
-        }
-        Self(refuges)
+/// What becomes of a sick claim: the reason why it goes, or else why it stays for now.
+pub(super) fn verdict(refuge: Refuge, minimum_on_its_way: bool) -> Result<String, String> {
+    let Refuge { arriving, launching, nowhere } = refuge;
+    if launching {
+        return Err("sick; a replacement is launched".to_owned());
     }
-
-    /// What becomes of a sick claim: the reason why it goes, or else why it stays for now.
-    pub(super) fn verdict(&self, claim: &Claim, minimum_on_its_way: bool) -> Result<String, String> {
-        let Refuge { arriving, launching, nowhere } = self.0.get(&claim.name).copied().unwrap_or_default();
-        if launching {
-            return Err("sick; a replacement is launched".to_owned());
-        }
-        if arriving > 0 {
-            let pods = words::count(arriving, "pod");
-            return Err(format!("sick; waiting for the replacement that {pods} of it will go to"));
-        }
-        if minimum_on_its_way {
-            return Err("sick; waiting for the node that keeps the pool at its minimum".to_owned());
-        }
-        if nowhere > 0 {
-            // A dead node serves nobody, so keeping it would not help them.
-            return Ok(format!(
-                "sick; {} of it can go nowhere else at present",
-                words::count(nowhere, "pod")
-            ));
-        }
-        Ok("sick; all its pods can go to other nodes".to_owned())
+    if arriving > 0 {
+        let pods = words::count(arriving, "pod");
+        return Err(format!("sick; waiting for the replacement that {pods} of it will go to"));
     }
+    if minimum_on_its_way {
+        return Err("sick; waiting for the node that keeps the pool at its minimum".to_owned());
+    }
+    if nowhere > 0 {
+        // A dead node serves nobody, so keeping it would not help them.
+        return Ok(format!("sick; {} of it can go nowhere else at present", words::count(nowhere, "pod")));
+    }
+    Ok("sick; all its pods can go to other nodes".to_owned())
 }
 
 /// The sick claims that the plan may give up.

@@ -58,10 +58,19 @@ impl<'a> View<'a> {
         self.snapshot.claims.values().map(AsRef::as_ref).filter(move |claim| claim.pool == *pool)
     }
 
+    /// The pods on a node that keep it, those that come and go with it aside.
+    pub(super) fn keeping(&self, node: &str) -> impl Iterator<Item = &'a Pod> {
+        self.pods_on(node).iter().copied().filter(|pod| !pod.shape.belongs_to_node())
+    }
+
     /// Whether a claim's node is there, ready and to stay.
     pub(super) fn stands(&self, claim: &Claim) -> bool {
-        stays(claim)
-            && claim.phase == ClaimPhase::Initialized
+        stays(claim) && self.is_up(claim)
+    }
+
+    /// Whether a claim's node is there and ready.
+    pub(super) fn is_up(&self, claim: &Claim) -> bool {
+        claim.phase == ClaimPhase::Initialized
             && self.node_of(&claim.name).is_some_and(|node| node.is_ready() && !node.deleting)
     }
 

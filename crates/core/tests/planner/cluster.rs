@@ -112,6 +112,7 @@ impl Cluster {
                 nominated: None,
                 state: state.clone(),
                 deleting: false,
+                stays_until: None,
             };
             pods.insert(id, Arc::new(pod));
         }
@@ -189,9 +190,19 @@ impl Cluster {
         told
     }
 
-    /// The claims that the plan removes.
+    /// The claims that the plan removes or that it is decided will go.
     pub fn removals(&self) -> Vec<String> {
-        self.plan().0.removals.iter().map(|removal| removal.claim.to_string()).collect()
+        let (plan, _) = self.plan();
+        let decided = plan.disruptions.iter().flat_map(|each| &each.claims).map(|(claim, _)| claim);
+        let mut going: Vec<_> = plan
+            .removals
+            .iter()
+            .map(|removal| &removal.claim)
+            .chain(decided)
+            .map(ToString::to_string)
+            .collect();
+        going.sort();
+        going
     }
 
     /// Why a claim stays or goes.

@@ -20,7 +20,8 @@ fn cluster() -> Cluster {
 #[test]
 fn an_empty_node_goes_after_the_pools_delay() {
     let (plan, _) = cluster().plan();
-    assert_eq!((&*plan.removals[0].claim, plan.removals[0].reason), ("one", DisruptionReason::Empty));
+    let decided = &plan.disruptions[0];
+    assert_eq!((&*decided.claims[0].0, decided.reason), ("one", DisruptionReason::Empty));
     assert_eq!(cluster().why("one"), "empty for 1000 s");
     assert!(cluster().after(&plan).plan().0.is_empty());
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windlass_core::Plan;
-use windlass_core::model::{Claim, ClaimPhase, PodState, well_known};
+use windlass_core::model::{Claim, ClaimPhase, Decision, Effect, PodState, Taint, well_known};
 use windlass_core::plan::Target;
 
 use crate::cluster::{Cluster, NOW, stand};
@@ -13,7 +13,7 @@ impl Cluster {
     /// The cluster right after the plan has been executed: there are claims and no machines, and pods wait as before.
     pub fn after(mut self, plan: &Plan) -> Self {
         let names = self.names_of(plan);
-        for (launch, name) in plan.launches.iter().zip(names) {
+        for (launch, name) in plan.launches.iter().zip(&names) {
             let pool = self.0.pools[&launch.pool].clone();
             self = self.claim(Claim {
                 offerings: launch.offerings.clone(),
@@ -23,14 +23,48 @@ impl Cluster {
                 created_at: at(NOW),
                 replaces: launch.replaces.clone(),
                 pods: launch.pods.clone(),
-                ..claim(&name, &launch.pool, &[])
+                ..claim(name, &launch.pool, &[])
             });
+        }
+        for disruption in &plan.disruptions {
+            let replacements = disruption.replacements.iter().map(|number| names[*number].as_str().into());
+            let decision = Decision {
+                since: at(NOW),
+                replacements: replacements.collect(),
+                message: disruption.message.as_str().into(),
+            };
+            let claims = Arc::make_mut(&mut self.0.claims);
+            for (name, _) in &disruption.claims {
+                let claim = Arc::make_mut(claims.get_mut(name).unwrap());
+                claim.disrupted = Some(disruption.reason);
+                claim.decision = Some(decision.clone());
+            }
+        }
+        for cancellation in &plan.cancellations {
+            let claims = Arc::make_mut(&mut self.0.claims);
+            let claim = Arc::make_mut(claims.get_mut(&cancellation.claim).unwrap());
+            (claim.disrupted, claim.decision) = (None, None);
         }
         for removal in &plan.removals {
             let claims = Arc::make_mut(&mut self.0.claims);
             Arc::make_mut(claims.get_mut(&removal.claim).unwrap()).deleting = true;
         }
         self
+    }
+
+    /// The node of a claim is closed to new pods.
+    pub fn closed(mut self, claim: &str) -> Self {
+        let node = Arc::make_mut(&mut self.0.nodes).get_mut(format!("node-of-{claim}").as_str()).unwrap();
+        let node = Arc::make_mut(node);
+        node.unschedulable = true;
+        node.taints.push(Taint::new("windlass.dev/disrupted", "", Effect::NoSchedule));
+        self
+    }
+
+    /// The claims that were to take the place of a claim.
+    pub fn names_of_replacements(&self, claim: &str) -> Vec<String> {
+        let decision = self.0.claims[claim].decision.as_ref().unwrap();
+        decision.replacements.iter().map(ToString::to_string).collect()
     }
 
     /// The claims that a plan's launches become, named against their order, for nothing may depend on names.

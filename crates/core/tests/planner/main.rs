@@ -9,6 +9,8 @@ mod budgets;
 #[cfg(test)]
 mod cluster;
 #[cfg(test)]
+mod consolidation;
+#[cfg(test)]
 mod empty;
 #[cfg(test)]
 mod existing;

@@ -96,6 +96,7 @@ pub fn node(name: &str, allocatable: Resources) -> Node {
         claim_uid: None,
         provider: None,
         held: false,
+        stays_until: None,
     }
 }
 
@@ -122,6 +123,7 @@ pub fn claim(name: &str, pool: &str, machines: &[InstanceType]) -> Claim {
         taints: Vec::new(),
         startup_taints: Vec::new(),
         disrupted: None,
+        decision: None,
         deleting: false,
         created_at: at(0),
         initialized_at: None,

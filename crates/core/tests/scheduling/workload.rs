@@ -226,6 +226,7 @@ impl Cluster {
                 nominated: nominated.as_deref().map(|node| Nomination { node: node.into(), ours: false }),
                 state: state.clone(),
                 deleting,
+                stays_until: None,
             };
             pods.insert(id, Arc::new(pod));
         }

@@ -1,0 +1,313 @@
+//! Whether the same pods could run for less.
+//!
+//! First it is found out which nodes can be cleared onto the others (`clearing`), which costs nothing but moves. Then
+//! those that give least for their price are held against what their pods would cost on new machines, one of them and
+//! ever more, and the best of these plans is taken if it pays. Whatever is taken was planned like any other plan.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::class::Cause;
+use super::clearing::{Floor, Leaver};
+use super::decision::{Disruption, Launch, Placement, Plan, Target};
+use super::leave::Leave;
+use super::place::Place;
+use super::report::Report;
+use super::view::View;
+use super::{Trial, empty, guards, try_out, with_groups, words};
+use crate::model::{Claim, Consolidation, Decision, DisruptionReason, Node, Pod, Pool, Resources, Snapshot};
+use crate::pack::{Budget, Steps};
+use crate::{Price, Text};
+
+/// Nodes that are to go, and what takes their place.
+pub(super) struct Proposal {
+    pub(super) claims: Vec<Text>,
+    pub(super) launches: Vec<Launch>,
+    /// What is saved per hour.
+    pub(super) saves: Price,
+    /// How many pods move.
+    pub(super) moves: usize,
+    /// What is saved beyond what the moves have to be worth, in millionths of a dollar per hour.
+    gain: i64,
+}
+
+/// Whether nodes are being consolidated: one plan at a time, so that the next sees what came of it.
+pub(super) fn is_under_way(view: &View<'_>) -> bool {
+    let mut claims = view.snapshot.claims.values();
+    claims.any(|claim| claim.disrupted == Some(DisruptionReason::Underutilized))
+}
+
+impl Proposal {
+    /// Makes it part of a plan.
+    pub(super) fn write(self, view: &View<'_>, plan: &mut Plan, report: &mut Report) {
+        let message = self.message();
+        let first = plan.launches.len();
+        plan.launches.extend(self.launches);
+        let claims = self.claims.iter().filter_map(|name| view.snapshot.claims.get(name));
+        plan.disruptions.push(Disruption {
+            claims: claims.map(|claim| (claim.name.clone(), claim.uid.clone())).collect(),
+            reason: DisruptionReason::Underutilized,
+            replacements: (first..plan.launches.len()).collect(),
+            message: message.clone(),
+        });
+        for node in report.nodes.iter_mut().filter(|node| self.claims.contains(&node.claim)) {
+            node.goes = true;
+            node.why.clone_from(&message);
+        }
+    }
+
+    fn message(&self) -> String {
+        let nodes = words::count(self.claims.len(), "node");
+        let pods = words::count(self.moves, "pod");
+        let onto = match self.launches.len() {
+            0 => "to others".to_owned(),
+            more => format!("to others and {} new", words::count(more, "node")),
+        };
+        format!("{pods} of {nodes} can move {onto}, which saves {}/h", self.saves)
+    }
+}
+
+/// A node that may go.
+struct Mover<'a> {
+    claim: &'a Claim,
+    node: &'a Node,
+    pool: &'a Pool,
+    pods: Vec<&'a Pod>,
+}
+
+/// How often it is tried to leave pods where they are that would find no place when all move together.
+const REVIEWS: usize = 4;
+
+/// By how much the number of nodes grows that are tried to be replaced.
+const MORE: usize = 4;
+
+/// Nodes that could go, if it pays.
+///
+/// A node that pods are expected on is left alone.
+pub(super) fn propose(view: &View<'_>, expected: &[Placement], search: &mut dyn Budget) -> Option<Proposal> {
+    let expected = expected.iter().map(|placement| &placement.target).collect();
+    let movers = movers(view, &expected);
+    let cleared = cleared(view, &movers);
+    let by_clearing = weigh(view, &movers, &cleared, Vec::new());
+    let by_replacing = replaced(view, &movers, &cleared, search);
+    let gain = |proposal: &Proposal| proposal.gain;
+    [by_clearing, by_replacing].into_iter().flatten().max_by_key(gain)
+}
+
+/// The nodes that may go, those first that save most for each pod that moves.
+fn movers<'a>(view: &View<'a>, expected: &BTreeSet<&Target>) -> Vec<Mover<'a>> {
+    let claims = view.snapshot.claims.values().filter(|claim| view.stands(claim));
+    let mut movers: Vec<Mover<'_>> = claims.filter_map(|claim| mover(view, claim)).collect();
+    movers.retain(|mover| !expected.contains(&Target::Node(mover.node.name.clone())));
+    let saved = |mover: &Mover<'_>| mover.price() / i64::try_from(1 + mover.pods.len()).unwrap_or(i64::MAX);
+    movers.sort_by_cached_key(|mover| (Reverse(saved(mover)), mover.claim.name.clone()));
+    movers
+}
+
+fn mover<'a>(view: &View<'a>, claim: &'a Claim) -> Option<Mover<'a>> {
+    let node = view.node_of(&claim.name)?;
+    let pool = view.snapshot.pools.get(&claim.pool)?;
+    if pool.consolidation != Consolidation::Underutilized {
+        return None;
+    }
+    let pods: Vec<&Pod> = view.keeping(&node.name).collect();
+    let settled = empty::quiet_until(view, claim, node, pool).is_some_and(|until| until <= view.now);
+    let free = !pods.is_empty() && settled && guards::keeps(view, claim, node).is_none();
+    free.then_some(Mover { claim, node, pool, pods })
+}
+
+impl Mover<'_> {
+    fn price(&self) -> i64 {
+        self.claim.price().micros()
+    }
+
+    /// What moving its pods has to save at least.
+    fn due(&self) -> i64 {
+        let each = self.pool.min_savings_per_move.micros();
+        each.saturating_mul(i64::try_from(self.pods.len()).unwrap_or(i64::MAX))
+    }
+}
+
+/// The nodes whose pods all fit on others.
+fn cleared(view: &View<'_>, movers: &[Mover<'_>]) -> Vec<Text> {
+    if movers.is_empty() {
+        return Vec::new();
+    }
+    let needy = movers.iter().flat_map(|mover| {
+        let cause = Cause::Moving { claim: mover.claim.name.clone(), provided: true };
+        mover.pods.iter().map(move |pod| (cause.clone(), *pod))
+    });
+    let leavers: Vec<Leaver> = movers
+        .iter()
+        .map(|mover| Leaver { claim: mover.claim.name.clone(), node: mover.node.name.clone() })
+        .collect();
+    let mut quota = Quota::new(view);
+    let mut cleared = with_groups(view, needy.collect(), |scene, _| {
+        let places: Vec<&Place> = scene.places.iter().collect();
+        let mut floor = Floor::new(scene, &places, &leavers);
+        let mut gone = Vec::new();
+        for (mover, leaver) in movers.iter().zip(&leavers) {
+            if mover.price() > mover.due() && quota.allows(mover) && floor.clear(leaver) {
+                quota.take(mover);
+                gone.push(mover.claim.name.clone());
+            }
+        }
+        gone
+    });
+    for _ in 0..REVIEWS {
+        let trial = try_out(&without(view, &cleared, true), view.now, true, &mut Steps::new(0));
+        let before = cleared.len();
+        cleared.retain(|claim| !trial.lacking.contains(claim));
+        if cleared.len() == before {
+            break;
+        }
+    }
+    cleared
+}
+
+/// How many nodes of each pool may still go: by its budgets, and for its minimum.
+struct Quota<'v, 'a> {
+    leave: Leave<'v, 'a>,
+    standing: BTreeMap<&'a Text, usize>,
+}
+
+impl<'v, 'a> Quota<'v, 'a> {
+    fn new(view: &'v View<'a>) -> Self {
+        let mut standing: BTreeMap<&Text, usize> = BTreeMap::new();
+        for claim in view.snapshot.claims.values().filter(|claim| view.stands(claim)) {
+            *standing.entry(&claim.pool).or_default() += 1;
+        }
+        Self { leave: Leave::new(view), standing }
+    }
+
+    fn allows(&self, mover: &Mover<'a>) -> bool {
+        let standing = self.standing.get(&mover.pool.name).copied().unwrap_or_default();
+        standing > mover.pool.min_nodes as usize
+            && self.leave.allows(mover.pool, DisruptionReason::Underutilized).is_ok()
+    }
+
+    fn take(&mut self, mover: &Mover<'a>) {
+        self.leave.take(&mover.pool.name);
+        if let Some(standing) = self.standing.get_mut(&mover.pool.name) {
+            *standing = standing.saturating_sub(1);
+        }
+    }
+}
+
+/// The cluster with some nodes on their way out; whether machines were got for their pods already.
+fn without(view: &View<'_>, going: &[Text], provided: bool) -> Snapshot {
+    let mut snapshot = view.snapshot.clone();
+    let claims = Arc::make_mut(&mut snapshot.claims);
+    for name in going {
+        if let Some(claim) = claims.get_mut(name) {
+            let claim = Arc::make_mut(claim);
+            claim.disrupted = Some(DisruptionReason::Underutilized);
+            let decision = || Decision { since: view.now, replacements: Vec::new(), message: "".into() };
+            claim.decision = provided.then(decision);
+        }
+    }
+    snapshot
+}
+
+/// The best plan in which some nodes give way to new machines, beside those that were cleared.
+fn replaced(
+    view: &View<'_>,
+    movers: &[Mover<'_>],
+    cleared: &[Text],
+    search: &mut dyn Budget,
+) -> Option<Proposal> {
+    let known: BTreeSet<&Text> = cleared.iter().collect();
+    let mut quota = Quota::new(view);
+    for mover in movers.iter().filter(|mover| known.contains(&mover.claim.name)) {
+        quota.take(mover);
+    }
+    let mut rest: Vec<(i64, &Mover<'_>)> = movers
+        .iter()
+        .filter(|mover| !known.contains(&mover.claim.name))
+        .map(|mover| (waste(view, mover).saturating_sub(mover.due()), mover))
+        .filter(|(waste, _)| *waste > 0)
+        .collect();
+    rest.sort_by_key(|(waste, mover)| (Reverse(*waste), &mover.claim.name));
+    let mut allowed = Vec::new();
+    for (_, mover) in rest {
+        // What is replaced does not make the pool smaller for long, but budgets count it.
+        if quota.leave.allows(mover.pool, DisruptionReason::Underutilized).is_ok() {
+            quota.leave.take(&mover.pool.name);
+            allowed.push(mover.claim.name.clone());
+        }
+    }
+    let going =
+        |count: usize| -> Vec<Text> { cleared.iter().chain(allowed.iter().take(count)).cloned().collect() };
+    let mut best: Option<(i64, usize)> = None;
+    let mut count = 1;
+    while !allowed.is_empty() {
+        let count_now = count.min(allowed.len());
+        let going = going(count_now);
+        let trial = try_out(&without(view, &going, false), view.now, false, &mut Steps::new(0));
+        let proposal =
+            if trial.lacking.is_empty() { weigh(view, movers, &going, trial.launches) } else { None };
+        if let Some(proposal) = proposal
+            && best.is_none_or(|(gain, _)| proposal.gain > gain)
+        {
+            best = Some((proposal.gain, count_now));
+        }
+        if count_now == allowed.len() {
+            break;
+        }
+        count *= MORE;
+    }
+    let going = going(best?.1);
+    let Trial { launches, lacking } = try_out(&without(view, &going, false), view.now, true, search);
+    if lacking.is_empty() { weigh(view, movers, &going, launches) } else { None }
+}
+
+/// The part of a node's price that its pods would not cost if they could be cut to measure and put on the machines that
+/// suit them best.
+fn waste(view: &View<'_>, mover: &Mover<'_>) -> i64 {
+    let mut asked = Resources::new();
+    for pod in &mover.pods {
+        asked.add(&pod.shape.requests);
+    }
+    let offers = view.snapshot.pools.values().flat_map(|pool| pool.instance_types.iter());
+    let fractions = offers.filter_map(|kind| {
+        let cheapest = kind.offerings.iter().map(|offering| offering.price.micros()).min()?;
+        let share = asked.iter().map(|(name, amount)| permille(amount, kind.allocatable.get(name))).max()?;
+        Some(cheapest.saturating_mul(share) / 1000)
+    });
+    mover.price().saturating_sub(fractions.min().unwrap_or(i64::MAX))
+}
+
+/// An amount in thousandths of what there is.
+fn permille(amount: i64, there: i64) -> i64 {
+    if amount <= 0 {
+        0
+    } else if there <= 0 {
+        i64::MAX
+    } else {
+        amount.saturating_mul(1000) / there
+    }
+}
+
+/// What it is worth to have some nodes go, if it is worth anything.
+fn weigh(view: &View<'_>, movers: &[Mover<'_>], going: &[Text], launches: Vec<Launch>) -> Option<Proposal> {
+    let names: BTreeSet<&Text> = going.iter().collect();
+    let movers = || movers.iter().filter(|mover| names.contains(&mover.claim.name));
+    let freed: i64 = movers().map(Mover::price).sum();
+    let due: i64 = movers().map(Mover::due).sum();
+    let moves = movers().map(|mover| mover.pods.len()).sum();
+    let cost: i64 =
+        launches.iter().filter_map(|launch| launch.offerings.first()).map(|first| first.price.micros()).sum();
+    let saves = freed.saturating_sub(cost);
+    let gain = saves.saturating_sub(due).saturating_sub(start_up(view, cost));
+    let claims = going.to_vec();
+    (gain > 0).then_some(Proposal { claims, launches, saves: Price::from_micros(saves), moves, gain })
+}
+
+/// What new machines cost while they start and the old ones run on, spread over the time within which it has to pay.
+fn start_up(view: &View<'_>, cost: i64) -> i64 {
+    let settings = &view.snapshot.settings;
+    let (start, pays) = (settings.start_up.as_secs(), settings.pays_within.as_secs().max(1));
+    let spread = i128::from(cost) * i128::from(start) / i128::from(pays);
+    i64::try_from(spread).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,239 @@
+use std::sync::Arc;
+
+use windlass_core::Plan;
+use windlass_core::model::{
+    Consolidation, DisruptionBudget, DisruptionReason, InstanceType, PodBudget, PodId, PodOwner, PodShape,
+    Pool, Requirements, Selector, Share, Taint,
+};
+
+use crate::cluster::{Cluster, NOW};
+use crate::shapes::{asks, at, machine, pool, selecting};
+
+fn small() -> InstanceType {
+    machine("small", 2, 8, "0.10")
+}
+
+fn large() -> InstanceType {
+    machine("large", 8, 32, "0.40")
+}
+
+/// A pool whose nodes are given back when their pods can run for less.
+fn thrifty() -> Pool {
+    Pool { consolidation: Consolidation::Underutilized, ..pool("general", vec![small(), large()]) }
+}
+
+/// Small nodes, named by letters, each with a pod that asks for so many thousandths of a core.
+fn half_empty(pool: Pool, names: &str, milli: i64) -> Cluster {
+    names.chars().fold(Cluster::new([pool]), |cluster, letter| {
+        let (name, pod) = (letter.to_string(), format!("web-{letter}"));
+        cluster.standing(&name, "general", &small()).bound(
+            &pod,
+            1,
+            asks(milli, 512),
+            &format!("node-of-{name}"),
+        )
+    })
+}
+
+/// The claims of the one decision of a plan.
+fn decided(plan: &Plan) -> Vec<&str> {
+    let [decision] = &plan.disruptions[..] else { panic!("{:?}", plan.disruptions) };
+    assert_eq!(decision.reason, DisruptionReason::Underutilized);
+    decision.claims.iter().map(|(claim, _)| &**claim).collect()
+}
+
+#[test]
+fn nodes_go_whose_pods_fit_on_others() {
+    let cluster = half_empty(thrifty(), "abcd", 500);
+    let (plan, report) = cluster.plan();
+    assert_eq!(decided(&plan), ["a", "b", "c"]);
+    assert!(plan.launches.is_empty());
+    assert_eq!(plan.disruptions[0].message, "3 pods of 3 nodes can move to others, which saves 0.30/h");
+    assert_eq!(report.nodes.iter().filter(|node| node.goes).count(), 3);
+}
+
+#[test]
+fn a_decision_is_carried_out_only_once_the_nodes_are_closed() {
+    let cluster = half_empty(thrifty(), "ab", 500);
+    let (plan, _) = cluster.plan();
+    let waiting = cluster.after(&plan);
+    assert!(waiting.plan().0.is_empty());
+    assert_eq!(waiting.why("a"), "is to go: underutilized; its node is being closed to new pods");
+    let closed = waiting.closed("a");
+    assert_eq!(closed.removals(), ["a"]);
+    assert_eq!(closed.plan().0.removals[0].reason, DisruptionReason::Underutilized);
+}
+
+#[test]
+fn a_decision_is_taken_back_when_the_pods_would_find_no_place_any_more() {
+    let cluster = half_empty(thrifty(), "ab", 900);
+    let (plan, _) = cluster.plan();
+    let full = cluster.after(&plan).closed("a").bound("late", 1, asks(900, 512), "node-of-b");
+    let (plan, _) = full.plan();
+    let [cancelled] = &plan.cancellations[..] else { panic!("{plan:?}") };
+    assert_eq!((&*cancelled.claim, &*cancelled.message), ("a", "1 pod of it would find no place"));
+    assert!(plan.removals.is_empty());
+    assert_eq!(full.after(&plan).plan().0.removals, [], "it is not decided anew");
+}
+
+#[test]
+fn a_dear_node_gives_way_to_a_cheap_one_and_stays_until_that_stands() {
+    let cluster = Cluster::new([thrifty()]).standing("big", "general", &large());
+    let cluster = cluster.bound("web", 2, asks(500, 512), "node-of-big");
+    let (plan, _) = cluster.plan();
+    assert_eq!(decided(&plan), ["big"]);
+    assert_eq!(plan.disruptions[0].replacements, [0]);
+    assert_eq!(&*plan.launches[0].offerings[0].key.instance_type, "small");
+    assert_eq!(plan.launches[0].replaces, ["big".into()]);
+    let decided = cluster.after(&plan).closed("big");
+    assert_eq!(decided.removals(), Vec::<String>::new());
+    let launched = decided.machines_launched(0).nodes_joined();
+    assert!(launched.plan().0.is_empty());
+    assert!(launched.why("big").contains("waits for its replacement"), "{}", launched.why("big"));
+    assert_eq!(launched.nodes_ready().removals(), ["big"]);
+}
+
+#[test]
+fn nothing_is_replaced_when_the_replacement_does_not_come_about() {
+    let cluster = Cluster::new([thrifty()]).standing("big", "general", &large());
+    let cluster = cluster.bound("web", 2, asks(500, 512), "node-of-big");
+    let (plan, _) = cluster.plan();
+    let mut failed = cluster.after(&plan).closed("big");
+    let replacement = failed.names_of_replacements("big").remove(0);
+    Arc::make_mut(&mut failed.0.claims).remove(&*replacement);
+    let (plan, _) = failed.plan();
+    assert_eq!(plan.cancellations.len(), 1);
+    assert!(plan.cancellations[0].message.contains("did not come about"));
+}
+
+#[test]
+fn full_nodes_and_equal_machines_stay() {
+    assert!(half_empty(thrifty(), "abc", 1800).plan().0.is_empty());
+    let alone = Cluster::new([thrifty()]).standing("only", "general", &small());
+    assert!(alone.bound("web", 1, asks(100, 128), "node-of-only").plan().0.is_empty());
+}
+
+#[test]
+fn several_small_nodes_give_way_to_one_that_is_cheaper_than_all() {
+    let cheap = Pool {
+        consolidation: Consolidation::Underutilized,
+        ..pool("general", vec![small(), machine("bargain", 8, 32, "0.15")])
+    };
+    let cluster = half_empty(cheap, "abcd", 1900);
+    let (plan, _) = cluster.plan();
+    assert_eq!(decided(&plan), ["a", "b", "c", "d"]);
+    assert_eq!(plan.launches.len(), 1);
+    assert_eq!(&*plan.launches[0].offerings[0].key.instance_type, "bargain");
+}
+
+#[test]
+fn a_pool_that_gives_back_only_empty_nodes_keeps_those_that_run_pods() {
+    let keeps = Pool { consolidation: Consolidation::Empty, ..thrifty() };
+    assert!(half_empty(keeps, "abcd", 500).plan().0.is_empty());
+    let never = Pool { consolidate_after: None, ..thrifty() };
+    assert!(half_empty(never, "abcd", 500).plan().0.is_empty());
+}
+
+#[test]
+fn a_node_on_which_something_changed_lately_is_left_alone_and_may_take_pods() {
+    let cluster = half_empty(thrifty(), "ab", 500).pod_changed("node-of-a", NOW - 5);
+    assert_eq!(decided(&cluster.plan().0), ["b"]);
+}
+
+#[test]
+fn moves_must_save_enough_for_each_pod() {
+    let dear = |each: &str| Pool { min_savings_per_move: each.parse().unwrap(), ..thrifty() };
+    assert_eq!(decided(&half_empty(dear("0.09"), "ab", 500).plan().0), ["a"]);
+    assert!(half_empty(dear("0.11"), "ab", 500).plan().0.is_empty());
+}
+
+#[test]
+fn a_replacement_must_pay_for_the_time_that_it_takes_to_start() {
+    let nearly = Pool {
+        consolidation: Consolidation::Underutilized,
+        ..pool("general", vec![large(), machine("hardly-cheaper", 8, 32, "0.39")])
+    };
+    let cluster = Cluster::new([nearly]).standing("old", "general", &large());
+    let cluster = cluster.bound("web", 4, asks(1900, 512), "node-of-old");
+    assert!(cluster.plan().0.is_empty(), "a fortieth is not worth it");
+}
+
+#[test]
+fn pods_that_must_not_be_disturbed_keep_their_node() {
+    let owned = |owner| PodShape { owner, ..asks(500, 512) };
+    let bare = half_empty(thrifty(), "ab", 500).bound("bare", 1, owned(PodOwner::Nobody), "node-of-a");
+    assert_eq!(decided(&bare.plan().0), ["b"]);
+    let foreign = PodShape { foreign_scheduler: true, ..asks(500, 512) };
+    let foreign = half_empty(thrifty(), "ab", 500).bound("foreign", 1, foreign, "node-of-a");
+    assert_eq!(decided(&foreign.plan().0), ["b"]);
+    let mut until = half_empty(thrifty(), "ab", 500);
+    let pod = Arc::make_mut(&mut until.0.pods).get_mut(&PodId::new("default", "web-a-1")).unwrap();
+    Arc::make_mut(pod).stays_until = Some(at(NOW + 1));
+    assert_eq!(decided(&until.plan().0), ["b"]);
+    let pod = Arc::make_mut(&mut until.0.pods).get_mut(&PodId::new("default", "web-a-1")).unwrap();
+    Arc::make_mut(pod).stays_until = Some(at(NOW));
+    assert_eq!(decided(&until.plan().0), ["a"], "its time has passed");
+}
+
+#[test]
+fn a_node_that_must_not_be_disturbed_is_not() {
+    let mut cluster = half_empty(thrifty(), "ab", 500);
+    let node = Arc::make_mut(&mut cluster.0.nodes).get_mut("node-of-a").unwrap();
+    Arc::make_mut(node).stays_until = Some(at(i64::from(i32::MAX)));
+    assert_eq!(decided(&cluster.plan().0), ["b"]);
+}
+
+#[test]
+fn a_pod_that_may_not_be_evicted_just_now_keeps_its_node() {
+    let budget = |allowed| PodBudget { selector: Selector::Matching(Requirements::new()), allowed };
+    let with = |allowed| {
+        let mut cluster = half_empty(thrifty(), "ab", 500);
+        Arc::make_mut(&mut cluster.0.pod_budgets).insert(PodId::new("default", "web"), budget(allowed));
+        cluster
+    };
+    assert!(with(0).plan().0.is_empty());
+    assert_eq!(decided(&with(1).plan().0), ["a"]);
+}
+
+#[test]
+fn no_more_nodes_go_than_budgets_and_the_pools_minimum_allow() {
+    let budget = DisruptionBudget { nodes: Share::Count(1), reasons: [].into(), window: None };
+    let limited = Pool { budgets: vec![budget], ..thrifty() };
+    assert_eq!(decided(&half_empty(limited, "abcd", 500).plan().0), ["a"]);
+    let minimum = Pool { min_nodes: 3, ..thrifty() };
+    assert_eq!(decided(&half_empty(minimum, "abcd", 500).plan().0), ["a"]);
+}
+
+#[test]
+fn pods_move_only_where_they_may_run() {
+    let tainted = |cluster: Cluster| {
+        cluster.standing_but("b", "general", &small(), |_, node| {
+            node.taints.push(Taint::new("special", "", windlass_core::model::Effect::NoSchedule));
+        })
+    };
+    let cluster = tainted(half_empty(thrifty(), "a", 500)).bound("x", 1, asks(1600, 512), "node-of-b");
+    assert!(cluster.plan().0.is_empty());
+    let picky = selecting("topology.kubernetes.io/zone", "elsewhere", asks(500, 512));
+    let stuck = half_empty(thrifty(), "ab", 500).bound("picky", 1, picky, "node-of-a");
+    assert_eq!(decided(&stuck.plan().0), ["b"]);
+}
+
+#[test]
+fn nodes_are_not_consolidated_while_others_are() {
+    let cluster = half_empty(thrifty(), "abcd", 900);
+    let (plan, _) = cluster.plan();
+    assert!(cluster.after(&plan).plan().0.disruptions.is_empty());
+}
+
+#[test]
+fn a_node_that_pods_are_expected_on_is_left_alone() {
+    let cluster = half_empty(thrifty(), "ab", 500).pending("new", 2, asks(1400, 512));
+    assert!(cluster.plan().0.is_empty());
+}
+
+#[test]
+fn nothing_is_consolidated_in_a_plan_that_gets_machines() {
+    let cluster = half_empty(thrifty(), "ab", 500).pending("huge", 1, asks(7000, 512));
+    let (plan, _) = cluster.plan();
+    assert_eq!((plan.launches.len(), plan.disruptions.len()), (1, 0));
+}
