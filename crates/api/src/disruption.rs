@@ -8,8 +8,19 @@ use crate::LimitedDuration;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Disruption {
-    /// How long a node must have been without pods (other than those of daemonsets) before it is given back, or
-    /// `Never`. Default 30s.
+    /// Which nodes are given back: `WhenEmpty` those without pods other than those of daemonsets,
+    /// `WhenEmptyOrUnderutilized` also those whose pods can run for less elsewhere. Default `WhenEmpty`.
+    #[serde(default)]
+    pub consolidation_policy: ConsolidationPolicy,
+
+    /// What has to be saved for each pod that moves, in dollars per hour, for nodes with pods to be given back.
+    /// Default 0.001.
+    #[serde(default = "Disruption::default_min_savings_per_move")]
+    #[schemars(length(max = 20), regex(pattern = r"^[0-9]{1,9}(\.[0-9]{1,6})?$"))]
+    pub min_savings_per_move: String,
+
+    /// How long nothing must have changed on a node, no pod having come or left, before it is given back, or `Never`.
+    /// Default 30s.
     #[serde(default = "Disruption::default_consolidate_after")]
     pub consolidate_after: LimitedDuration,
 
@@ -25,11 +36,30 @@ impl Disruption {
     fn default_consolidate_after() -> LimitedDuration {
         LimitedDuration::seconds(30)
     }
+
+    fn default_min_savings_per_move() -> String {
+        "0.001".to_owned()
+    }
+}
+
+/// Which nodes are given back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ConsolidationPolicy {
+    /// Those without pods other than those of daemonsets.
+    #[default]
+    WhenEmpty,
+    /// Also those whose pods can run for less elsewhere.
+    WhenEmptyOrUnderutilized,
 }
 
 impl Default for Disruption {
     fn default() -> Self {
-        Self { consolidate_after: Self::default_consolidate_after(), budgets: Vec::new() }
+        Self {
+            consolidation_policy: ConsolidationPolicy::default(),
+            min_savings_per_move: Self::default_min_savings_per_move(),
+            consolidate_after: Self::default_consolidate_after(),
+            budgets: Vec::new(),
+        }
     }
 }
 
@@ -75,4 +105,6 @@ pub struct Budget {
 pub enum BudgetReason {
     /// Nothing runs on the node.
     Empty,
+    /// Its pods can run for less elsewhere.
+    Underutilized,
 }

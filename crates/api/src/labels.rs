@@ -18,8 +18,15 @@ pub const CLAIM_UID: &str = "windlass.dev/claim-uid";
 pub const PROVIDER: &str = "windlass.dev/provider";
 /// On all our objects: which of several Windlass installations in the cluster manages them.
 pub const SCOPE: &str = "windlass.dev/scope";
-/// On claims: why the claim is about to be deleted, as `Reason: message`. Written just before the deletion.
+/// On claims: why the claim is to go, as `Reason: message`. Written before anything is done about it, and taken away if
+/// it stays after all.
 pub const DISRUPTION: &str = "windlass.dev/disruption";
+/// On claims: when it was decided that the claim is to go.
+pub const DISRUPTED_AT: &str = "windlass.dev/disrupted-at";
+/// On claims: the names of the claims that take this one's place, separated by commas.
+pub const REPLACED_BY: &str = "windlass.dev/replaced-by";
+/// On pods and nodes: `true`, or for how long from their start, as in `30m`, they are to be left alone.
+pub const DO_NOT_DISRUPT: &str = "windlass.dev/do-not-disrupt";
 /// On claims: the names of the claims this one replaces, separated by commas.
 pub const REPLACES: &str = "windlass.dev/replaces";
 

@@ -21,7 +21,7 @@ mod quantity;
 mod simulated;
 
 pub use crds::crds;
-pub use disruption::{Budget, BudgetReason, Disruption};
+pub use disruption::{Budget, BudgetReason, ConsolidationPolicy, Disruption};
 pub use duration::{DurationError, LimitedDuration};
 pub use machine::{NodeRequirement, RequirementOperator, Taint, TaintEffect};
 pub use node_claim::{

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use kube::api::ListParams;
 use kube::runtime::watcher;
@@ -218,6 +219,7 @@ impl Controller {
             self.watch_kind::<Node>(&all),
             self.watch_kind::<DaemonSet>(&all),
             self.watch_kind::<Namespace>(&all),
+            self.watch_kind::<PodDisruptionBudget>(&all),
             self.watch_kind::<PersistentVolumeClaim>(&all),
             self.watch_kind::<PersistentVolume>(&all),
             self.watch_kind::<StorageClass>(&all),

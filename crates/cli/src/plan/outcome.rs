@@ -163,13 +163,13 @@ fn reason(pool: Option<&windlass_core::Text>, exclusion: &Exclusion) -> Reason {
 }
 
 fn removed(answer: &Answer) -> Vec<Remove> {
-    let removed = answer.plan.removals.iter().map(|removal| {
-        let told = answer.report.nodes.iter().find(|node| node.claim == removal.claim);
+    let removed = answer.plan.going().map(|(claim, reason, message)| {
+        let told = answer.report.nodes.iter().find(|node| node.claim == *claim);
         Remove {
-            claim: removal.claim.to_string(),
+            claim: claim.to_string(),
             node: told.and_then(|node| node.node.as_ref()).map(ToString::to_string),
-            reason: removal.reason.as_str().to_owned(),
-            message: removal.message.clone(),
+            reason: reason.as_str().to_owned(),
+            message: message.to_owned(),
         }
     });
     removed.collect()

@@ -83,11 +83,11 @@ fn placements(answer: &Answer, text: &mut String) {
 
 fn removals(answer: &Answer, text: &mut String) {
     let mut rows = vec![["CLAIM", "NODE", "WHY"].map(str::to_owned)];
-    for removal in &answer.plan.removals {
-        let told = answer.report.nodes.iter().find(|node| node.claim == removal.claim);
+    for (claim, _, message) in answer.plan.going() {
+        let told = answer.report.nodes.iter().find(|node| node.claim == *claim);
         let node =
             told.and_then(|node| node.node.as_ref()).map_or_else(|| "-".to_owned(), ToString::to_string);
-        rows.push([removal.claim.to_string(), node, removal.message.clone()]);
+        rows.push([claim.to_string(), node, message.to_owned()]);
     }
     section("Nodes to give back", &rows, text);
 }

@@ -54,6 +54,7 @@ fn window(api: &Budget) -> Result<Option<Window>, (&'static str, String)> {
 fn reason(reason: BudgetReason) -> DisruptionReason {
     match reason {
         BudgetReason::Empty => DisruptionReason::Empty,
+        BudgetReason::Underutilized => DisruptionReason::Underutilized,
     }
 }
 

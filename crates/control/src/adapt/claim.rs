@@ -1,9 +1,9 @@
 use jiff::Timestamp;
 use windlass_api::{NodeClaim, NodeClaimStatus, conditions, labels as marks};
-use windlass_core::Price;
 use windlass_core::model::{
-    Claim, ClaimOffering, ClaimPhase, DisruptionReason, Launched, OfferingKey, PodId, well_known,
+    Claim, ClaimOffering, ClaimPhase, Decision, DisruptionReason, Launched, OfferingKey, PodId, well_known,
 };
+use windlass_core::{Price, Text};
 
 use super::{api_resources, labels, taints, text};
 
@@ -12,6 +12,7 @@ pub fn claim(claim: &NodeClaim) -> Claim {
     let (metadata, spec) = (&claim.metadata, &claim.spec);
     let empty = NodeClaimStatus::default();
     let status = claim.status.as_ref().unwrap_or(&empty);
+    let decided = decided(claim);
     let mut labels = labels(&spec.labels);
     labels.set(well_known::POOL, spec.pool_ref.name.as_str());
     Claim {
@@ -25,13 +26,14 @@ pub fn claim(claim: &NodeClaim) -> Claim {
         labels,
         taints: taints(&spec.taints),
         startup_taints: taints(&spec.startup_taints),
-        disrupted: disrupted(status),
+        disrupted: disrupted(status).or(decided.as_ref().map(|(reason, _)| *reason)),
+        decision: decided.map(|(_, decision)| decision),
         deleting: metadata.deletion_timestamp.is_some(),
         created_at: metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         initialized_at: conditions::find(&status.conditions, conditions::INITIALIZED)
             .filter(|condition| condition.status == "True")
             .map(|condition| condition.last_transition_time.0),
-        replaces: replaces(claim),
+        replaces: names(claim, marks::REPLACES),
         pods: spec
             .reason
             .pods
@@ -88,7 +90,20 @@ fn disrupted(status: &NodeClaimStatus) -> Option<DisruptionReason> {
         .then_some(DisruptionReason::Sick)
 }
 
-fn replaces(claim: &NodeClaim) -> Vec<windlass_core::Text> {
-    let names = claim.metadata.annotations.as_ref().and_then(|all| all.get(marks::REPLACES));
-    names.map_or("", String::as_str).split(',').filter(|name| !name.is_empty()).map(Into::into).collect()
+/// What was decided about the claim and why, as its annotations say.
+fn decided(claim: &NodeClaim) -> Option<(DisruptionReason, Decision)> {
+    let (reason, message) = annotation(claim, marks::DISRUPTION)?.split_once(": ")?;
+    let since = annotation(claim, marks::DISRUPTED_AT)?.parse().ok()?;
+    let decision =
+        Decision { since, replacements: names(claim, marks::REPLACED_BY), message: message.into() };
+    Some((reason.parse().ok()?, decision))
+}
+
+fn names(claim: &NodeClaim, key: &str) -> Vec<Text> {
+    let names = annotation(claim, key).unwrap_or_default().split(',');
+    names.filter(|name| !name.is_empty()).map(Into::into).collect()
+}
+
+fn annotation<'c>(claim: &'c NodeClaim, key: &str) -> Option<&'c str> {
+    Some(claim.metadata.annotations.as_ref()?.get(key)?.as_str())
 }

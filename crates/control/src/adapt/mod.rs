@@ -7,6 +7,7 @@ mod node;
 mod node_affinity;
 mod pod;
 mod pod_affinity;
+mod pod_budget;
 mod pool;
 mod ports;
 mod requests;
@@ -14,11 +15,13 @@ mod requirement;
 mod selector;
 mod shape;
 mod spread;
+mod steadfast;
 mod volume;
 
 pub use claim::claim;
 pub use node::node;
 pub use pod::{daemon_set, pod};
+pub use pod_budget::pod_budget;
 pub use pool::{PoolDefinition, pool};
 pub use volume::{attach_limits, storage_class, volume, volume_claim};
 

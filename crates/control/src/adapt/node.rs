@@ -4,6 +4,7 @@ use windlass_api::labels as marks;
 use windlass_core::model::{Node, Readiness, Taint};
 
 use super::node_affinity::NAME_FIELD;
+use super::steadfast::stays_until;
 use super::{effect_named, labels, resources, text};
 
 /// A node from the API.
@@ -36,6 +37,10 @@ pub fn node(node: &ApiNode) -> Node {
         claim_uid: annotation(marks::CLAIM_UID),
         provider: annotation(marks::PROVIDER),
         held: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == marks::FINALIZER),
+        stays_until: stays_until(
+            metadata.annotations.as_ref(),
+            metadata.creation_timestamp.as_ref().map(|time| time.0),
+        ),
     }
 }
 

@@ -7,6 +7,7 @@ use windlass_api::labels::FIELD_MANAGER;
 use windlass_core::model::{DaemonSet, Labels, Nomination, Pod, PodId, PodOwner, PodShape, PodState};
 
 use super::shape::shape;
+use super::steadfast::stays_until;
 use super::volume::claim_names;
 use super::{labels, text};
 
@@ -33,6 +34,10 @@ pub fn pod(pod: &ApiPod) -> Option<Pod> {
         nominated: nominated(pod, &state),
         state,
         deleting: pod.metadata.deletion_timestamp.is_some(),
+        stays_until: stays_until(
+            pod.metadata.annotations.as_ref(),
+            pod.status.as_ref().and_then(|status| status.start_time.as_ref()).map(|time| time.0),
+        ),
         id,
     })
 }

@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_api::{LimitedDuration, NodePool, NodePoolStatus, NodeRequirement, RequirementOperator};
-use windlass_core::model::{
-    Operator, Performance, Pool, Requirement, RequirementError, Requirements, Resources,
+use windlass_api::{
+    ConsolidationPolicy, LimitedDuration, NodePool, NodePoolStatus, NodeRequirement, RequirementOperator,
 };
-use windlass_core::{Quantity, Text};
+use windlass_core::model::{
+    Consolidation, Operator, Performance, Pool, Requirement, RequirementError, Requirements, Resources,
+};
+use windlass_core::{Price, Quantity, Text};
 
 use super::budget::budgets;
 use super::{labels, taints, text};
@@ -44,6 +46,10 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
     let performance = performance.collect();
     let (budgets, problem) = budgets(&spec.disruption.budgets);
     error = error.or(problem);
+    let min_savings_per_move = spec.disruption.min_savings_per_move.parse().unwrap_or_else(|problem| {
+        error = Some(format!("spec.disruption.minSavingsPerMove: {problem}"));
+        Price::ZERO
+    });
     let (mut limits, mut max_nodes) = (Resources::new(), None);
     for (name, quantity) in &spec.limits {
         match quantity.as_str().parse::<Quantity>() {
@@ -78,6 +84,11 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             limits,
             max_nodes,
             min_nodes: u32::try_from(spec.min_nodes).unwrap_or(0),
+            consolidation: match spec.disruption.consolidation_policy {
+                ConsolidationPolicy::WhenEmpty => Consolidation::Empty,
+                ConsolidationPolicy::WhenEmptyOrUnderutilized => Consolidation::Underutilized,
+            },
+            min_savings_per_move,
             consolidate_after: spec.disruption.consolidate_after.limit(),
             budgets,
             // Who deletes a pool wants its nodes gone: until they are, it must not get new ones.

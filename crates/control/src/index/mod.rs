@@ -21,8 +21,8 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 use windlass_core::Text;
 use windlass_core::model::{
-    AttachLimits, DaemonSet, Labels, Node, Pod, PodId, PodShape, Pool, Settings, Snapshot, StorageClass,
-    Volume, VolumeClaim,
+    AttachLimits, DaemonSet, Labels, Node, Pod, PodBudget, PodId, PodShape, Pool, Settings, Snapshot,
+    StorageClass, Volume, VolumeClaim,
 };
 
 use crate::avoidance::{Avoidance, OfferingOf};
@@ -75,6 +75,7 @@ pub enum Kind {
     Node,
     DaemonSet,
     Namespace,
+    PodDisruptionBudget,
     PersistentVolumeClaim,
     PersistentVolume,
     StorageClass,
@@ -86,11 +87,12 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Pod,
         Self::Node,
         Self::DaemonSet,
         Self::Namespace,
+        Self::PodDisruptionBudget,
         Self::PersistentVolumeClaim,
         Self::PersistentVolume,
         Self::StorageClass,
@@ -114,6 +116,8 @@ pub struct Index {
     pub daemon_sets: Shelf<PodId, Arc<DaemonSet>>,
     /// The labels of the namespaces.
     pub namespaces: Shelf<Text, Labels>,
+    /// The budgets of pods that may be evicted.
+    pub pod_budgets: Shelf<PodId, PodBudget>,
     /// The claims on volumes.
     pub volume_claims: Shelf<PodId, VolumeClaim>,
     /// The volumes.
@@ -165,6 +169,7 @@ impl Index {
             volumes: self.volumes.model(),
             storage_classes: self.storage_classes.model(),
             attach_limits: self.attach_limits.model(),
+            pod_budgets: self.pod_budgets.model(),
             last_pod_change: self.last_pod_change.clone(),
             held: Arc::new(self.held_pods.all()),
             settings: settings.clone(),

@@ -3,7 +3,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use windlass_api::conditions::{self, Truth};
-use windlass_api::{NodeClaim, NodeClaimStatus};
+use windlass_api::{NodeClaim, NodeClaimStatus, labels};
 use windlass_core::Text;
 use windlass_core::model::OfferingKey;
 use windlass_providers::Machine;
@@ -107,6 +107,23 @@ impl<'a> Draft<'a> {
         self.condition(conditions::LAUNCHED, Truth::True, "Launched", &message);
         self.not_ready("Booting", "the machine has not become a node yet");
         self.note(false, "Launched", &message);
+    }
+
+    /// Says why the claim is to go, once.
+    pub(super) fn say_why(&mut self, claim: &NodeClaim) {
+        if self.is(conditions::DISRUPTED) {
+            return;
+        }
+        let written = claim.metadata.annotations.as_ref().and_then(|all| all.get(labels::DISRUPTION));
+        let (reason, message) =
+            written.and_then(|text| text.split_once(": ")).unwrap_or(("Deleted", "the claim was deleted"));
+        self.condition(conditions::DISRUPTED, Truth::True, reason, message);
+    }
+
+    /// Whether a condition is true for this reason.
+    pub(super) fn is_for(&self, kind: &str, reason: &str) -> bool {
+        let found = conditions::find(&self.status.conditions, kind);
+        found.is_some_and(|condition| condition.status == "True" && condition.reason == reason)
     }
 
     /// Gives the claim up: what the condition says will not come about.

@@ -1,8 +1,8 @@
 //! A claim that is being deleted: drain its node, end its machine, let go.
 
 use jiff::Timestamp;
+use windlass_api::NodeClaim;
 use windlass_api::conditions::{self, Truth};
-use windlass_api::{NodeClaim, labels};
 use windlass_core::model::Node;
 use windlass_providers::{ProviderError, Termination};
 
@@ -12,7 +12,7 @@ use super::{Answer, Effect, Observation, Times};
 use crate::index::Registrant;
 
 pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
-    say_why(draft, claim);
+    draft.say_why(claim);
     if let Some(Answer::Failed(why)) = &seen.answer {
         draft.note(true, "Retrying", why);
         draft.look_again_after(times.retry_after(seen.errors));
@@ -42,16 +42,6 @@ fn own_node<'a>(claim: &NodeClaim, seen: &'a Observation) -> Option<&'a Node> {
         .as_deref()
         .is_none_or(|marked| Some(marked) == claim.metadata.uid.as_deref() || *marked == *machine_uid(claim));
     ours.then_some(node)
-}
-
-fn say_why(draft: &mut Draft<'_>, claim: &NodeClaim) {
-    if draft.is(conditions::DISRUPTED) {
-        return;
-    }
-    let written = claim.metadata.annotations.as_ref().and_then(|all| all.get(labels::DISRUPTION));
-    let (reason, message) =
-        written.and_then(|text| text.split_once(": ")).unwrap_or(("Deleted", "the claim was deleted"));
-    draft.condition(conditions::DISRUPTED, Truth::True, reason, message);
 }
 
 /// Whether it is known which machine the claim has. A claim may have one that it does not know of: the process was

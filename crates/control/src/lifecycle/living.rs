@@ -9,8 +9,9 @@ use windlass_core::model::{DisruptionReason, Node, OfferingKey, Readiness};
 use windlass_providers::{ErrorKind, ProviderError};
 
 use super::draft::{Draft, machine_uid};
-use super::node::{is_marked, missing_taints, waits_for};
+use super::node::{is_cordoned, is_marked, missing_taints, waits_for};
 use super::{Answer, BeforeOpening, Effect, Observation, Times};
+use crate::adapt;
 use crate::index::Registrant;
 
 pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
@@ -244,6 +245,9 @@ fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Obser
         }
     }
     if draft.is(conditions::INITIALIZED) {
+        if !go_or_stay(draft, claim, node) {
+            return;
+        }
         look_after_node(draft, node, times);
     } else {
         initialize(draft, claim, node);
@@ -253,6 +257,33 @@ fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Obser
         draft.act(Effect::Nominate(seen.nominations.missing.clone()));
     }
 }
+
+/// Closes the node if it was decided that the claim is to go, and opens it again if it stays after all. Whether there is
+/// nothing to do about that.
+fn go_or_stay(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node) -> bool {
+    match adapt::claim(claim).decision {
+        Some(_) => {
+            draft.say_why(claim);
+            if !is_cordoned(node) {
+                draft.act(Effect::CordonNode);
+                return false;
+            }
+        }
+        None if waits_for(node, labels::DISRUPTED_TAINT) => {
+            draft.act(Effect::UncordonNode);
+            return false;
+        }
+        None if draft.is(conditions::DISRUPTED) && !draft.is_for(conditions::DISRUPTED, SICK) => {
+            draft.condition(conditions::DISRUPTED, Truth::False, "Stays", "the node stays after all");
+            draft.note(false, "Stays", &format!("node {} stays after all", node.name));
+        }
+        None => {}
+    }
+    true
+}
+
+/// The reason of a node that has not been ready for too long.
+const SICK: &str = "Sick";
 
 fn initialize(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node) {
     let waiting_for = if node.is_ready() {
@@ -281,7 +312,7 @@ fn look_after_node(draft: &mut Draft<'_>, node: &Node, times: &Times) {
     match node.readiness {
         Readiness::Ready => {
             draft.condition(conditions::READY, Truth::True, "Ready", "the node takes pods");
-            if draft.is(conditions::DISRUPTED) {
+            if draft.is_for(conditions::DISRUPTED, SICK) {
                 draft.condition(conditions::DISRUPTED, Truth::False, "Recovered", "the node is ready again");
                 draft.note(false, "Recovered", &format!("node {} is ready again and stays", node.name));
             }

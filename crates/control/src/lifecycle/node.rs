@@ -80,9 +80,23 @@ pub(super) fn opened_taints(node: &Node, claim: &NodeClaim) -> Vec<Taint> {
 pub(super) fn cordoned_taints(node: &Node) -> Vec<Taint> {
     let mut taints = node.taints.clone();
     if !waits_for(node, labels::DISRUPTED_TAINT) {
-        taints.push(Taint::new(labels::DISRUPTED_TAINT, "", Effect::NoSchedule));
+        let value = if node.unschedulable { CORDONED_BEFORE } else { "" };
+        taints.push(Taint::new(labels::DISRUPTED_TAINT, value, Effect::NoSchedule));
     }
     taints
+}
+
+/// The value of our taint on a node that somebody else had cordoned.
+const CORDONED_BEFORE: &str = "cordoned-before";
+
+/// The taints of a node that stays after all.
+pub(super) fn uncordoned_taints(node: &Node) -> Vec<Taint> {
+    node.taints.iter().filter(|taint| &*taint.key != labels::DISRUPTED_TAINT).cloned().collect()
+}
+
+/// Whether it is not ours to let pods in again.
+pub(super) fn was_cordoned(node: &Node) -> bool {
+    node.taints.iter().any(|taint| &*taint.key == labels::DISRUPTED_TAINT && &*taint.value == CORDONED_BEFORE)
 }
 
 /// Whether no new pods come to the node.

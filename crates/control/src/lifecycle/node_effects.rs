@@ -12,7 +12,7 @@ use windlass_api::{NodeClaim, labels};
 use windlass_core::model::{Node, Taint};
 
 use super::drain::{Drain, DrainProgress};
-use super::node::{cordoned_taints, opened_taints, wanted_labels};
+use super::node::{cordoned_taints, opened_taints, uncordoned_taints, wanted_labels, was_cordoned};
 use super::nomination::nominate;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
@@ -55,7 +55,11 @@ impl Shell {
                 api.patch(&node.name, &self.patching(), &Patch::Strategic(body)).await
             }
             Effect::OpenNode => self.open(&api, node, claim).await,
-            Effect::CordonNode => self.set_taints(&api, node, cordoned_taints, true).await,
+            Effect::CordonNode => self.set_taints(&api, node, cordoned_taints, Some(true)).await,
+            Effect::UncordonNode => {
+                let open = (!was_cordoned(node)).then_some(false);
+                self.set_taints(&api, node, uncordoned_taints, open).await
+            }
             _ => return self.delete_node(&api, node).await,
         };
         match written {
@@ -75,7 +79,7 @@ impl Shell {
     /// Keeps new pods off a node that no claim stands for, and asks those there to leave.
     pub(crate) async fn clear(&self, node: &Node) -> Result<DrainProgress, kube::Error> {
         let api: Api<ApiNode> = Api::all(self.client.clone());
-        self.set_taints(&api, node, cordoned_taints, true).await?;
+        self.set_taints(&api, node, cordoned_taints, Some(true)).await?;
         self.drain(node, None).await
     }
 
@@ -96,9 +100,9 @@ impl Shell {
     async fn open(&self, api: &Api<ApiNode>, node: &Node, claim: &NodeClaim) -> Result<ApiNode, kube::Error> {
         let known = node.taints.iter().map(as_json).collect();
         let wanted = opened_taints(node, claim).iter().map(as_json).collect();
-        match self.replace_taints(api, node, known, wanted, false).await {
+        match self.replace_taints(api, node, known, wanted, None).await {
             Err(error) if status_code(&error) == Some(422) => {
-                self.set_taints(api, node, |now| opened_taints(now, claim), false).await
+                self.set_taints(api, node, |now| opened_taints(now, claim), None).await
             }
             outcome => outcome,
         }
@@ -111,7 +115,7 @@ impl Shell {
         api: &Api<ApiNode>,
         node: &Node,
         taints: impl Fn(&Node) -> Vec<Taint>,
-        cordon: bool,
+        cordon: Option<bool>,
     ) -> Result<ApiNode, kube::Error> {
         let current = api.get(&node.name).await?;
         let seen = adapt::node(&current);
@@ -126,7 +130,8 @@ impl Shell {
         });
         let wanted = wanted.collect();
         let before = before.into_iter().flatten().map(|taint| json!(taint)).collect();
-        self.replace_taints(api, node, before, wanted, cordon && !seen.unschedulable).await
+        let cordon = cordon.filter(|cordon| *cordon != seen.unschedulable);
+        self.replace_taints(api, node, before, wanted, cordon).await
     }
 
     /// Replaces the taints if they are still these.
@@ -136,7 +141,7 @@ impl Shell {
         node: &Node,
         before: Vec<Value>,
         wanted: Vec<Value>,
-        cordon: bool,
+        cordon: Option<bool>,
     ) -> Result<ApiNode, kube::Error> {
         let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": &*node.uid})];
         if before.is_empty() {
@@ -146,8 +151,8 @@ impl Shell {
             patch.push(json!({"op": "test", "path": "/spec/taints", "value": before}));
             patch.push(json!({"op": "replace", "path": "/spec/taints", "value": wanted}));
         }
-        if cordon {
-            patch.push(json!({"op": "add", "path": "/spec/unschedulable", "value": true}));
+        if let Some(cordon) = cordon {
+            patch.push(json!({"op": "add", "path": "/spec/unschedulable", "value": cordon}));
         }
         let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
         api.patch(&node.name, &self.patching(), &Patch::Json::<()>(patch)).await

@@ -48,6 +48,8 @@ pub enum Effect {
     OpenNode,
     /// Keep new pods off the node.
     CordonNode,
+    /// Let pods in again.
+    UncordonNode,
     /// Evict what is left on the node.
     Drain {
         /// After this time, what is left is deleted whatever its budget says.

@@ -155,6 +155,7 @@ fn node() -> Node {
         claim_uid: Some("u".into()),
         provider: Some("s".into()),
         held: true,
+        stays_until: None,
     }
 }
 
@@ -322,6 +323,38 @@ fn a_node_is_initialized_once_it_is_ready_and_its_startup_taints_are_gone() {
     assert_eq!(life.condition("Initialized").0, "Unknown");
     life.node(node());
     assert_eq!((life.condition("Initialized").0, life.condition("Ready")), ("True", ("True", "Ready")));
+}
+
+/// Writes on a claim that it is to go.
+fn decide(life: &mut Life) {
+    let annotations = life.claim.metadata.annotations.get_or_insert_default();
+    annotations.insert("windlass.dev/disruption".to_owned(), "Empty: empty for 30 s".to_owned());
+    annotations.insert("windlass.dev/disrupted-at".to_owned(), START.to_string());
+}
+
+#[test]
+fn the_node_of_a_claim_that_is_to_go_is_closed_and_opened_again_if_it_stays() {
+    let mut life = Life::initialized();
+    decide(&mut life);
+    assert_eq!(life.step().effect, Some(Effect::CordonNode));
+    assert_eq!(life.condition("Disrupted"), ("True", "Empty"));
+    assert_eq!(life.node(cordoned()).effect, None, "the planner says when it goes");
+    life.claim.metadata.annotations = None;
+    assert_eq!(life.step().effect, Some(Effect::UncordonNode));
+    assert_eq!(life.node(node()).effect, None);
+    assert_eq!(life.condition("Disrupted"), ("False", "Stays"));
+}
+
+#[test]
+fn a_node_that_somebody_had_cordoned_stays_cordoned() {
+    let mut by_hand = node();
+    by_hand.unschedulable = true;
+    by_hand.taints = super::node::cordoned_taints(&by_hand);
+    assert!(super::node::was_cordoned(&by_hand) && super::node::is_cordoned(&by_hand));
+    let mut ours = node();
+    ours.taints = super::node::cordoned_taints(&ours);
+    assert!(!super::node::was_cordoned(&ours));
+    assert_eq!(super::node::uncordoned_taints(&ours), node().taints);
 }
 
 #[test]

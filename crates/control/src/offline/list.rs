@@ -2,6 +2,7 @@ use std::fmt::Debug;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use kube::api::ListParams;
 use kube::core::DeserializeGuard;
@@ -44,6 +45,7 @@ impl Cluster {
         let (all, ours) = (ListParams::default().limit(PAGE), ListParams::default().limit(PAGE).labels(ours));
         let mut notes = Vec::new();
         self.list_kind::<Namespace>(client, &all, &mut notes, Self::saw).await?;
+        self.list_kind::<PodDisruptionBudget>(client, &all, &mut notes, Self::saw).await?;
         self.list_kind::<StorageClass>(client, &all, &mut notes, Self::saw).await?;
         self.list_kind::<PersistentVolume>(client, &all, &mut notes, Self::saw).await?;
         self.list_kind::<PersistentVolumeClaim>(client, &all, &mut notes, Self::saw).await?;

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
@@ -5,7 +6,7 @@ use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -13,7 +14,7 @@ use tracing::{info, warn};
 use windlass_api::{NodeClaim, labels};
 use windlass_core::Plan;
 use windlass_core::model::DisruptionReason;
-use windlass_core::plan::{Launch, Removal};
+use windlass_core::plan::{Cancellation, Disruption, Launch, Removal};
 use windlass_providers::Clock;
 
 use super::claim::launched_claim;
@@ -51,11 +52,24 @@ impl Executor {
     /// counts it. Creations that the API server leaves without a definite answer go on in the background: trouble with
     /// one claim keeps nobody from planning for the others.
     pub(crate) async fn carry_out(self: &Arc<Self>, plan: &Plan, creations: &mut JoinSet<()>) {
-        for launch in &plan.launches {
-            if let Some(creation) = self.launch(launch) {
+        let names: Vec<String> = plan.launches.iter().map(|launch| self.name(&launch.pool)).collect();
+        let mut needless = BTreeSet::new();
+        for disruption in &plan.disruptions {
+            if !self.decide(disruption, &names).await {
+                needless.extend(disruption.replacements.iter().copied());
+            }
+        }
+        for (number, (launch, name)) in plan.launches.iter().zip(names).enumerate() {
+            if needless.contains(&number) {
+                continue;
+            }
+            if let Some(creation) = self.launch(launch, name) {
                 creations.spawn(creation);
             }
         }
+        stream::iter(&plan.cancellations)
+            .for_each_concurrent(WRITES_AT_ONCE, |cancellation| self.cancel(cancellation))
+            .await;
         stream::iter(&plan.removals)
             .for_each_concurrent(WRITES_AT_ONCE, |removal| self.remove(removal))
             .await;
@@ -65,10 +79,62 @@ impl Executor {
         }
     }
 
+    /// Writes on claims that they are to go, and what takes their place. Says whether any of them is to: what cannot be
+    /// written down is not done.
+    async fn decide(&self, disruption: &Disruption, names: &[String]) -> bool {
+        let replacements = disruption.replacements.iter().filter_map(|number| names.get(*number));
+        let replacements = replacements.map(String::as_str).collect::<Vec<_>>().join(",");
+        let annotations = json!({
+            labels::DISRUPTION: format!("{}: {}", disruption.reason.as_str(), disruption.message),
+            labels::DISRUPTED_AT: self.clock.now().to_string(),
+            labels::REPLACED_BY: replacements,
+        });
+        let mut writes = Vec::new();
+        for (claim, uid) in &disruption.claims {
+            writes.push(self.annotate(claim, uid, &annotations));
+        }
+        let written = stream::iter(writes).buffered(WRITES_AT_ONCE).collect::<Vec<bool>>().await;
+        for ((claim, _), _) in disruption.claims.iter().zip(&written).filter(|(_, written)| **written) {
+            info!(%claim, reason = ?disruption.reason, why = disruption.message, "the claim is to go");
+        }
+        written.contains(&true)
+    }
+
+    /// Takes back that a claim is to go.
+    async fn cancel(&self, cancellation: &Cancellation) {
+        let annotations =
+            json!({labels::DISRUPTION: null, labels::DISRUPTED_AT: null, labels::REPLACED_BY: null});
+        if self.annotate(&cancellation.claim, &cancellation.uid, &annotations).await {
+            info!(claim = %cancellation.claim, why = cancellation.message, "the claim stays after all");
+            if let Some(claim) = self.bus.index.lock().claims.get(&cancellation.claim) {
+                let message = format!("stays after all: {}", cancellation.message);
+                self.bus.events.say(Note { about: about(&*claim), warning: false, reason: "Stays", message });
+            }
+        }
+    }
+
+    /// Changes annotations of a claim if it is still this one; whether it was.
+    async fn annotate(&self, name: &str, uid: &str, annotations: &Value) -> bool {
+        let api: Api<NodeClaim> = Api::all(self.client.clone());
+        let body = json!({"metadata": {"uid": uid, "annotations": annotations}});
+        let parameters =
+            PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        match api.patch(name, &parameters, &Patch::Merge(body)).await {
+            Ok(written) => {
+                let changed = self.bus.index.lock().claims.wrote(written, self.clock.now());
+                self.bus.announce(changed);
+                true
+            }
+            Err(error) => {
+                warn!(claim = name, %error, "the claim could not be annotated");
+                false
+            }
+        }
+    }
+
     /// Counts the claim for a launch from now on; what is returned creates it.
-    fn launch(self: &Arc<Self>, launch: &Launch) -> Option<BoxFuture<'static, ()>> {
+    fn launch(self: &Arc<Self>, launch: &Launch, name: String) -> Option<BoxFuture<'static, ()>> {
         let pool = self.bus.index.lock().definition(&launch.pool).cloned()?;
-        let name = self.name(&launch.pool);
         let claim = launched_claim(name, launch, &pool, self.settings.scope.as_deref());
         self.bus.index.lock().claims.intend(&claim, self.clock.now());
         let (executor, launch) = (self.clone(), launch.clone());

@@ -145,6 +145,7 @@ impl Planner {
         } else {
             info!(
                 launches = decision.launches.len(),
+                disruptions = decision.disruptions.len(),
                 removals = decision.removals.len(),
                 cost = %decision.launch_cost(),
                 bound = %report.lower_bound,

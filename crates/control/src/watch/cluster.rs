@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::ObjectMeta;
 
 use super::{Watched, name, namespaced};
@@ -59,6 +60,22 @@ impl Watched for DaemonSet {
 
     fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
         index.daemon_sets.retain(seen)
+    }
+}
+
+impl Watched for PodDisruptionBudget {
+    const KIND: Kind = Kind::PodDisruptionBudget;
+
+    fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
+        index.pod_budgets.saw(namespaced(&self.metadata), adapt::pod_budget(&self))
+    }
+
+    fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
+        index.pod_budgets.lost(&namespaced(gone))
+    }
+
+    fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {
+        index.pod_budgets.retain(seen)
     }
 }
 

@@ -15,6 +15,7 @@ mod nominating;
 mod orphans;
 mod pools;
 mod refused;
+mod shrinking;
 mod staying;
 mod telling;
 mod troubled;
@@ -29,12 +30,16 @@ use nominating::*;
 use orphans::*;
 use pools::*;
 use refused::*;
+use shrinking::*;
 use staying::*;
 use telling::*;
 use troubled::*;
 
 // Those that take longest go first.
 plane_tests![
+    pods_that_may_not_be_evicted_keep_their_nodes,
+    nodes_whose_pods_fit_on_others_are_closed_drained_and_given_back,
+    a_decision_that_is_taken_back_opens_the_node_again,
     a_machine_that_vanishes_is_made_up_for_and_its_pods_run_again,
     a_healthy_node_is_left_alone,
     a_sick_node_is_replaced_before_it_is_drained,

@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,17 @@ impl DisruptionReason {
             Self::Underutilized => "Underutilized",
             Self::Sick => "Sick",
         }
+    }
+}
+
+impl FromStr for DisruptionReason {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        [Self::Empty, Self::Underutilized, Self::Sick]
+            .into_iter()
+            .find(|reason| reason.as_str() == text)
+            .ok_or(())
     }
 }
 

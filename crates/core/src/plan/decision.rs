@@ -120,6 +120,15 @@ impl Plan {
             && self.removals.is_empty()
     }
 
+    /// The claims that go or are to go, why, and the reason in words.
+    pub fn going(&self) -> impl Iterator<Item = (&Text, DisruptionReason, &str)> {
+        let decided = self.disruptions.iter().flat_map(|each| {
+            each.claims.iter().map(move |(claim, _)| (claim, each.reason, each.message.as_str()))
+        });
+        let removed = self.removals.iter().map(|each| (&each.claim, each.reason, each.message.as_str()));
+        decided.chain(removed)
+    }
+
     /// What the launches cost per hour.
     pub fn launch_cost(&self) -> Price {
         self.launches

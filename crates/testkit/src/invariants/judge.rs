@@ -176,7 +176,6 @@ impl Judge {
     fn node(&mut self, name: &ObjectName, event: &ApiEvent, findings: &mut Vec<Finding>) -> bool {
         let step = self.world.put_node(&name.name, event.present().map(Node::read));
         let mut case = case(&self.world, &self.options, self.now, findings);
-        self.replacements.node_tainted(&mut case, &step);
         if let (Some(before), None) = (&step.before, &step.after)
             && event.writer != Writer::Other
         {

@@ -1,8 +1,8 @@
 //! I6: a replacement is ready before its victim goes.
 //!
 //! A claim names its victims in an annotation. From when it exists until it is initialized or itself given up, no
-//! victim may begin to leave: be deleted, have its node tainted as leaving, or have a pod evicted while it is not
-//! being deleted. A victim that is lost anyway, because its machine is gone or its node is being deleted, is nobody's
+//! victim may begin to leave: be deleted, or have a pod evicted while it is not being deleted. That its node is closed to
+//! new pods takes nothing from anybody. A victim that is lost anyway, because its machine is gone or its node is being deleted, is nobody's
 //! doing; and one that was leaving before the replacement existed is replaced after the fact, which is no violation.
 
 use std::collections::HashSet;
@@ -30,15 +30,6 @@ impl Replacements {
         }
         if step.after.is_none() {
             self.reported.remove(&before.uid);
-        }
-    }
-
-    /// Judges a node that is tainted as leaving.
-    pub(in super::super) fn node_tainted(&mut self, case: &mut Case<'_>, step: &Step<Node>) {
-        let Some(node) = &step.after else { return };
-        if node.disrupted && step.before.as_ref().is_some_and(|before| !before.disrupted) {
-            let object = ObjectName::new(Kind::Node, &node.name);
-            self.judge_node(case, node, "had its node tainted as leaving", object);
         }
     }
 
