@@ -1,4 +1,8 @@
-use windlass_api::{LimitedDuration, NodePool, NodeRequirement, RequirementOperator as Operator, labels};
+use std::time::Duration;
+
+use windlass_api::{
+    Budget, LimitedDuration, NodePool, NodeRequirement, RequirementOperator as Operator, labels,
+};
 use windlass_core::Quantity;
 
 use crate::fault::Flaw;
@@ -43,6 +47,10 @@ pub(crate) fn pool(pool: NodePool) -> Result<NodePool, Flaw> {
             demand(requirement).map_err(|message| Flaw::new(field, message))?;
         }
     }
+    for (number, each) in pool.spec.disruption.budgets.iter().enumerate() {
+        let field = || format!("spec.disruption.budgets[{number}]");
+        budget(each).map_err(|message| Flaw::new(field(), message))?;
+    }
     limits(&pool)?;
     Ok(pool)
 }
@@ -72,6 +80,21 @@ fn demand(requirement: &NodeRequirement) -> Result<(), &'static str> {
         }
         _ => Ok(()),
     }
+}
+
+fn budget(budget: &Budget) -> Result<(), &'static str> {
+    if budget.schedule.is_some() != budget.duration.is_some() {
+        return Err("schedule and duration go together: when the budget begins to count, and for how long");
+    }
+    if budget.time_zone.is_some() && budget.schedule.is_none() {
+        return Err("timeZone has a meaning only with a schedule");
+    }
+    let long_enough =
+        |duration: LimitedDuration| duration.limit().is_some_and(|time| time >= Duration::from_mins(1));
+    if !budget.duration.is_none_or(long_enough) {
+        return Err("the duration must be a minute or more");
+    }
+    Ok(())
 }
 
 fn limits(pool: &NodePool) -> Result<(), Flaw> {
@@ -108,6 +131,10 @@ mod tests {
         json!({"template": {"spec": {"requirements": [requirement]}}})
     }
 
+    fn budgeting(budget: Value) -> Value {
+        json!({"disruption": {"budgets": [budget]}})
+    }
+
     /// Every rule of the definition that concerns pools is refused here in the same words.
     #[test]
     fn the_rules_are_those_of_the_definition() {
@@ -129,6 +156,9 @@ mod tests {
             json!({"template": {"metadata": {"labels": {"windlass.dev/x": "y"}}}}),
             json!({"template": {"metadata": {"annotations": {"windlass.dev/x": "y"}}}}),
             json!({"template": {"spec": {"terminationGracePeriod": "Never"}}}),
+            budgeting(json!({"nodes": "1", "schedule": "@daily"})),
+            budgeting(json!({"nodes": "1", "timeZone": "UTC"})),
+            budgeting(json!({"nodes": "1", "schedule": "@daily", "duration": "Never"})),
         ]
         .into_iter()
         .map(|spec| refused(spec).split_once(": ").unwrap().1.to_owned())
