@@ -24,8 +24,9 @@ pub(super) enum Progress {
 const DISRUPTED: &str = "windlass.dev/disrupted";
 
 pub(super) fn progress(view: &View<'_>, claim: &Claim, decision: &Decision, refuges: &Refuges) -> Progress {
+    // Whether it is sick is another matter, which must not wait for this one.
     let Some(node) = view.node_of(&claim.name).filter(|_| view.is_up(claim)) else {
-        return Progress::Waits("its node is not ready".to_owned());
+        return Progress::Stays("its node is not ready".to_owned());
     };
     for name in &decision.replacements {
         match view.snapshot.claims.get(name) {

@@ -106,7 +106,9 @@ pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget)
             },
         )
     });
+    // What goes because it is empty takes no pods, which the next plan knows.
     if plan.launches.is_empty()
+        && plan.disruptions.is_empty()
         && !consolidate::is_under_way(&view)
         && let Some(proposal) = consolidate::propose(&view, &plan.placements, search)
     {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use windlass_core::Plan;
 use windlass_core::model::{
     Consolidation, DisruptionBudget, DisruptionReason, InstanceType, PodBudget, PodId, PodOwner, PodShape,
-    Pool, Requirements, Selector, Share, Taint,
+    Pool, Readiness, Requirements, Selector, Share, Taint,
 };
 
 use crate::cluster::{Cluster, NOW};
@@ -236,4 +236,26 @@ fn nothing_is_consolidated_in_a_plan_that_gets_machines() {
     let cluster = half_empty(thrifty(), "ab", 500).pending("huge", 1, asks(7000, 512));
     let (plan, _) = cluster.plan();
     assert_eq!((plan.launches.len(), plan.disruptions.len()), (1, 0));
+}
+
+#[test]
+fn pods_do_not_move_to_nodes_that_go_because_they_are_empty() {
+    let cluster = half_empty(thrifty(), "a", 1100).standing("b", "general", &small());
+    let cluster = cluster.standing("c", "general", &large()).bound("web", 1, asks(6900, 512), "node-of-c");
+    let (plan, _) = cluster.plan();
+    let reasons: Vec<_> = plan.disruptions.iter().map(|each| each.reason).collect();
+    assert_eq!(reasons, [DisruptionReason::Empty]);
+    let (next, _) = cluster.after(&plan).plan();
+    assert_eq!(decided(&next), ["a"], "onto the large one");
+}
+
+#[test]
+fn a_decision_about_a_node_that_is_not_ready_is_taken_back() {
+    let mut cluster = half_empty(thrifty(), "ab", 500);
+    let (plan, _) = cluster.plan();
+    cluster = cluster.after(&plan).closed("a");
+    let node = Arc::make_mut(&mut cluster.0.nodes).get_mut("node-of-a").unwrap();
+    Arc::make_mut(node).readiness = Readiness::NotReady { since: at(NOW) };
+    let (plan, _) = cluster.plan();
+    assert_eq!((plan.cancellations.len(), plan.removals.len()), (1, 0));
 }
