@@ -3,6 +3,7 @@
 
 pub mod catalogue;
 pub mod cluster;
+pub mod consolidation;
 pub mod demand;
 mod dice;
 pub mod measure;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Parser;
 use windlass_bench::measure::{Figures, measure};
 use windlass_bench::scenario::{self, Scenario, UNTAINTED};
-use windlass_bench::{memory, scenario::packing};
+use windlass_bench::{consolidation, memory, scenario::packing};
 
 /// Measure planning, and print what was measured in Markdown.
 #[derive(Debug, Parser)]
@@ -43,11 +43,38 @@ fn main() -> Result<()> {
     table("Few classes: thirty sizes, 400 types", &mut scenario::few_classes());
     table("5,000 nodes with 100,000 pods, 400 types", &mut scenario::large().into_iter());
     table("Many classes, all with topology constraints, 400 types", &mut scenario::many_classes());
+    let title = "Nodes that can go";
+    if wanted(title) {
+        print_consolidation(title);
+    }
     if let Some(data) = &arguments.data {
         table("Workloads on priced catalogues", &mut packing(data)?.into_iter());
         table("10,000 pods where machines run out", &mut scenario::shortage(data)?.into_iter());
     }
     Ok(())
+}
+
+fn print_consolidation(title: &str) {
+    println!("### {title}\n");
+    println!(
+        "| nodes | pods | nodes that go | launched | pods that move | cost before, after, of the bound | time |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for (nodes, pods) in [(60, 1_200), (500, 10_000), (2_000, 40_000)] {
+        let figures = consolidation::measure(&consolidation::half_empty(nodes, pods));
+        println!(
+            "| {} | {} | {} | {} | {} | {:.3}, {:.3} | {:.0} ms |",
+            figures.nodes,
+            figures.pods,
+            figures.gone,
+            figures.launched,
+            figures.moved,
+            figures.before,
+            figures.after,
+            figures.took.as_secs_f64() * 1000.0
+        );
+    }
+    println!();
 }
 
 fn print(title: &str, scenarios: &mut dyn Iterator<Item = Scenario>) {
