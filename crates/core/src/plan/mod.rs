@@ -5,8 +5,10 @@
 //! `tenure`), and the others are placed on the nodes that are there or on their way (`place`, `assignment`). For those that
 //! are left machines are chosen (`candidate`, `choice`, `wishes`), round by round (`draft`): first for pods that must share a
 //! node (`company`), then for the others, which are divided among zones and the like (`split`) and packed (`optimise`), all
-//! within what limits and providers allow (`budget`). Then each node is looked at for whether it is still needed (`nodes`),
-//! and what was not done is explained (`explain`).
+//! within what limits and providers allow (`budget`). Then each node is looked at for whether it is still needed (`nodes`,
+//! `empty`, `sick`), what was decided earlier is carried on (`decided`, `refuge`), and what was not done is explained
+//! (`explain`). At last, where nothing is launched, nodes are looked for whose pods could run for less (`consolidate`,
+//! `clearing`), as far as budgets (`leave`) and the pods themselves (`guards`) allow.
 
 mod admission;
 mod alternatives;
