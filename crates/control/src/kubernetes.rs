@@ -4,7 +4,14 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::USER_AGENT;
+use kube::api::PatchParams;
 use kube::{Config, Error};
+use windlass_api::labels;
+
+/// How objects are patched: in the name of Windlass.
+pub(crate) fn patching() -> PatchParams {
+    PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
 
 /// The configuration of a client for the controller.
 ///

@@ -12,7 +12,7 @@ use super::node::first_taints;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
 use crate::index::Registrant;
-use crate::kubernetes::{is_conflict, is_not_found};
+use crate::kubernetes::{is_conflict, is_not_found, patching};
 
 impl Shell {
     pub(super) async fn carry_out(
@@ -140,7 +140,7 @@ impl Shell {
                 let this_one = json!({"op": "test", "path": "/metadata/uid", "value": claim.uid()});
                 let patch: Vec<_> = std::iter::once(this_one).chain(added).collect();
                 let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
-                api.patch(&name, &self.patching(), &Patch::Json::<()>(patch)).await.map(Some)
+                api.patch(&name, &patching(), &Patch::Json::<()>(patch)).await.map(Some)
             }
             Effect::ReleaseClaim => {
                 let Some(place) =
@@ -155,7 +155,7 @@ impl Shell {
                     {"op": "remove", "path": ours},
                 ]);
                 let patch = serde_json::from_value(patch).map_err(kube::Error::SerdeError)?;
-                api.patch(&name, &self.patching(), &Patch::Json::<()>(patch)).await.map(Some)
+                api.patch(&name, &patching(), &Patch::Json::<()>(patch)).await.map(Some)
             }
             _ => {
                 let this_one = Preconditions { uid: claim.uid(), resource_version: None };

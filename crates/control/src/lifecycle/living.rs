@@ -275,7 +275,6 @@ fn go_or_stay(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node) -> bool {
         }
         None if draft.is(conditions::DISRUPTED) && !draft.is_for(conditions::DISRUPTED, SICK) => {
             draft.condition(conditions::DISRUPTED, Truth::False, "Stays", "the node stays after all");
-            draft.note(false, "Stays", &format!("node {} stays after all", node.name));
         }
         None => {}
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use windlass_api::{NodeClaim, labels};
@@ -16,7 +16,7 @@ use super::node::{cordoned_taints, opened_taints, uncordoned_taints, wanted_labe
 use super::nomination::nominate;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
-use crate::kubernetes::{is_conflict, is_not_found, status_code, version};
+use crate::kubernetes::{is_conflict, is_not_found, patching, status_code, version};
 
 impl Shell {
     pub(super) async fn change_node(
@@ -52,7 +52,7 @@ impl Shell {
                     "uid": &*node.uid, "labels": labels_wanted, "annotations": annotations,
                     "finalizers": [labels::FINALIZER],
                 }});
-                api.patch(&node.name, &self.patching(), &Patch::Strategic(body)).await
+                api.patch(&node.name, &patching(), &Patch::Strategic(body)).await
             }
             Effect::OpenNode => self.open(&api, node, claim).await,
             Effect::CordonNode => self.set_taints(&api, node, cordoned_taints, Some(true)).await,
@@ -155,7 +155,7 @@ impl Shell {
             patch.push(json!({"op": "add", "path": "/spec/unschedulable", "value": cordon}));
         }
         let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
-        api.patch(&node.name, &self.patching(), &Patch::Json::<()>(patch)).await
+        api.patch(&node.name, &patching(), &Patch::Json::<()>(patch)).await
     }
 
     async fn delete_node(&self, api: &Api<ApiNode>, node: &Node) -> Result<Answer, kube::Error> {
@@ -188,10 +188,6 @@ impl Shell {
             })
             .collect())
     }
-
-    pub(super) fn patching(&self) -> PatchParams {
-        PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() }
-    }
 }
 
 /// A taint as the API server writes it.
@@ -211,8 +207,7 @@ pub(crate) async fn delete_node(api: &Api<ApiNode>, name: &str, uid: &str) -> Re
     }
     let release =
         json!({"metadata": {"uid": uid, "$deleteFromPrimitiveList/finalizers": [labels::FINALIZER]}});
-    let parameters =
-        PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let parameters = patching();
     match api.patch(name, &parameters, &Patch::Strategic(release)).await {
         Ok(_) => Ok(()),
         Err(error) if is_not_found(&error) || is_conflict(&error) => Ok(()),

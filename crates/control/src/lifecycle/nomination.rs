@@ -11,17 +11,17 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod as ApiPod;
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tracing::debug;
-use windlass_api::{NodeClaim, labels};
+use windlass_api::NodeClaim;
 use windlass_core::model::{Node, Pod, PodId, PodState};
 
 use crate::adapt;
 use crate::controller::Bus;
 use crate::index::Index;
-use crate::kubernetes::{is_conflict, is_not_found};
+use crate::kubernetes::{is_conflict, is_not_found, patching};
 use windlass_providers::Clock;
 
 /// How many pods are nominated at the same time.
@@ -139,8 +139,7 @@ pub(crate) async fn nominate(client: &Client, bus: &Bus, clock: &dyn Clock, pods
         let Some(uid) = bus.index.lock().pod(id).map(|pod| pod.uid.clone()) else { return };
         let api: Api<ApiPod> = Api::namespaced(client.clone(), &id.namespace);
         let body = json!({"metadata": {"uid": &*uid}, "status": {"nominatedNodeName": node}});
-        let parameters =
-            PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let parameters = patching();
         match api.patch_status(&id.name, &parameters, &Patch::Merge(body)).await {
             Ok(written) => {
                 if let Some(pod) = adapt::pod(&written) {

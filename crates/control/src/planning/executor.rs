@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -22,7 +22,7 @@ use crate::Settings;
 use crate::adapt;
 use crate::controller::Bus;
 use crate::events::{Note, about, about_ours};
-use crate::kubernetes::{is_conflict, is_not_found, is_refusal};
+use crate::kubernetes::{is_conflict, is_not_found, is_refusal, patching};
 
 /// How many claims are written at the same time.
 const WRITES_AT_ONCE: usize = 16;
@@ -117,9 +117,7 @@ impl Executor {
     async fn annotate(&self, name: &str, uid: &str, annotations: &Value) -> bool {
         let api: Api<NodeClaim> = Api::all(self.client.clone());
         let body = json!({"metadata": {"uid": uid, "annotations": annotations}});
-        let parameters =
-            PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        match api.patch(name, &parameters, &Patch::Merge(body)).await {
+        match api.patch(name, &patching(), &Patch::Merge(body)).await {
             Ok(written) => {
                 let changed = self.bus.index.lock().claims.wrote(written, self.clock.now());
                 self.bus.announce(changed);
@@ -236,10 +234,10 @@ impl Executor {
         let why = format!("{}: {}", removal.reason.as_str(), removal.message);
         // The UID makes sure that it is this very claim. Its resource version would not make it safer, since what matters
         // is what is on the node, and would let anyone who keeps writing to the claim keep it for ever.
-        let body = json!({"metadata": {"uid": claim.uid(), "annotations": {labels::DISRUPTION: why}}});
-        let parameters =
-            PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        api.patch(&claim.name_any(), &parameters, &Patch::Merge(body)).await?;
+        if claim.annotations().get(labels::DISRUPTION) != Some(&why) {
+            let body = json!({"metadata": {"uid": claim.uid(), "annotations": {labels::DISRUPTION: why}}});
+            api.patch(&claim.name_any(), &patching(), &Patch::Merge(body)).await?;
+        }
         let this_one = Preconditions { uid: claim.uid(), resource_version: None };
         let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
         if let Some(deleted) = api.delete(&claim.name_any(), &parameters).await?.left() {
