@@ -62,7 +62,7 @@ impl Proposal {
         let pods = words::count(self.moves, "pod");
         let onto = match self.launches.len() {
             0 => "to others".to_owned(),
-            more => format!("to others and {} new", words::count(more, "node")),
+            more => format!("to others and {}", words::count(more, "new node")),
         };
         format!("{pods} of {nodes} can move {onto}, which saves {}/h", self.saves)
     }
