@@ -15,7 +15,7 @@ use super::leave::Leave;
 use super::place::Place;
 use super::report::Report;
 use super::view::View;
-use super::{Trial, empty, guards, try_out, with_groups, words};
+use super::{Trial, empty, guards, minimum, try_out, with_groups, words};
 use crate::model::{Claim, Consolidation, Decision, DisruptionReason, Node, Pod, Pool, Resources, Snapshot};
 use crate::pack::{Budget, Steps};
 use crate::{Price, Text};
@@ -296,12 +296,32 @@ fn weigh(view: &View<'_>, movers: &[Mover<'_>], going: &[Text], launches: Vec<La
     let freed: i64 = movers().map(Mover::price).sum();
     let due: i64 = movers().map(Mover::due).sum();
     let moves = movers().map(|mover| mover.pods.len()).sum();
+    if !keeps_minimums(view, movers(), &launches) {
+        return None;
+    }
     let cost: i64 =
         launches.iter().filter_map(|launch| launch.offerings.first()).map(|first| first.price.micros()).sum();
     let saves = freed.saturating_sub(cost);
     let gain = saves.saturating_sub(due).saturating_sub(start_up(view, cost));
     let claims = going.to_vec();
     (gain > 0).then_some(Proposal { claims, launches, saves: Price::from_micros(saves), moves, gain })
+}
+
+/// Whether every pool still has as many nodes as it keeps. New ones that make up for it are among the launches, unless
+/// limits or providers stand against them.
+fn keeps_minimums<'m, 'a: 'm>(
+    view: &View<'_>,
+    going: impl Iterator<Item = &'m Mover<'a>>,
+    launches: &[Launch],
+) -> bool {
+    let mut leaving: BTreeMap<&Text, (&Pool, usize)> = BTreeMap::new();
+    for mover in going {
+        leaving.entry(&mover.pool.name).or_insert((mover.pool, 0)).1 += 1;
+    }
+    leaving.into_iter().all(|(name, (pool, leaving))| {
+        let gets = launches.iter().filter(|launch| launch.pool == *name).count();
+        minimum::lasting(view, name) + gets >= leaving + pool.min_nodes as usize
+    })
 }
 
 /// What new machines cost while they start and the old ones run on, spread over the time within which it has to pay.
