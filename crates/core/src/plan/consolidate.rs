@@ -16,7 +16,9 @@ use super::place::Place;
 use super::report::Report;
 use super::view::View;
 use super::{Trial, empty, guards, minimum, try_out, with_groups, words};
-use crate::model::{Claim, Consolidation, Decision, DisruptionReason, Node, Pod, Pool, Resources, Snapshot};
+use crate::model::{
+    Claim, ClaimOffering, Consolidation, Decision, DisruptionReason, Node, Pod, Pool, Resources, Snapshot,
+};
 use crate::pack::{Budget, Steps};
 use crate::{Price, Text};
 
@@ -259,7 +261,8 @@ fn replaced(
     }
     let going = going(best?.1);
     let Trial { launches, lacking } = try_out(&without(view, &going, false), view.now, true, search);
-    if lacking.is_empty() { weigh(view, movers, &going, launches) } else { None }
+    let proposal = if lacking.is_empty() { weigh(view, movers, &going, launches)? } else { return None };
+    proposal.whichever_way(view)
 }
 
 /// The part of a node's price that its pods would not cost if they could be cut to measure and put on the machines that
@@ -305,6 +308,40 @@ fn weigh(view: &View<'_>, movers: &[Mover<'_>], going: &[Text], launches: Vec<La
     let gain = saves.saturating_sub(due).saturating_sub(start_up(view, cost));
     let claims = going.to_vec();
     (gain > 0).then_some(Proposal { claims, launches, saves: Price::from_micros(saves), moves, gain })
+}
+
+impl Proposal {
+    /// The same without the ways to get its machines that would cost what it gains, so that it pays whichever is had;
+    /// none if pools want more ways than are left.
+    fn whichever_way(mut self, view: &View<'_>) -> Option<Self> {
+        let spare = self.gain / i64::try_from(self.launches.len().max(1)).unwrap_or(i64::MAX);
+        for launch in &mut self.launches {
+            let first = launch.offerings.first().map_or(0, |first| first.price.micros());
+            launch.offerings.retain(|way| {
+                let more = way.price.micros().saturating_sub(first).max(0);
+                more == 0 || more.saturating_add(start_up(view, more)) < spare
+            });
+            if !is_varied(view, launch) {
+                return None;
+            }
+        }
+        Some(self)
+    }
+}
+
+/// Whether the ways to get a machine are as different as its pool wants.
+fn is_varied(view: &View<'_>, launch: &Launch) -> bool {
+    let value = |key: &Text, way: &ClaimOffering| {
+        let kind = view.instance_type(&launch.pool, &way.key.instance_type)?;
+        let offering = kind.offerings.iter().find(|offering| kind.key(offering) == way.key)?;
+        kind.labels_with(offering).get(key).or_else(|| launch.labels.get(key)).cloned()
+    };
+    view.snapshot.pools.get(&launch.pool).is_some_and(|pool| {
+        pool.min_values.iter().all(|(key, least)| {
+            let values: BTreeSet<Text> = launch.offerings.iter().filter_map(|way| value(key, way)).collect();
+            values.len() >= *least as usize
+        })
+    })
 }
 
 /// Whether every pool still has as many nodes as it keeps. New ones that make up for it are among the launches, unless
