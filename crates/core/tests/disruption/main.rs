@@ -1,0 +1,25 @@
+//! What becomes of nodes that are not needed or could be cheaper: one file for each thing that is looked at. What is
+//! decided is also carried out, and must not be taken back where nothing has changed.
+
+#[cfg(test)]
+mod clearing;
+#[cfg(test)]
+#[path = "../planner/cluster.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod cluster;
+#[cfg(test)]
+#[path = "../planner/future.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod future;
+#[cfg(test)]
+mod nodes;
+#[cfg(test)]
+mod replacing;
+#[cfg(test)]
+#[path = "../planner/shapes.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod shapes;
+#[cfg(test)]
+#[path = "../scheduling/workload.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod workload;
