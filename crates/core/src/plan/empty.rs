@@ -103,6 +103,10 @@ fn empty(view: &View<'_>, claim: &Claim, node: &Node, pool: &Pool) -> Verdict {
         return Verdict::Stays("empty, and its pool practically never gives nodes back".to_owned());
     };
     let empty = format!("empty for {} s", view.now.duration_since(since).as_secs().max(0));
+    if let Some(until) = node.stays_until.filter(|until| *until > view.now) {
+        let ends = Some(until).filter(|until| *until < Timestamp::MAX);
+        return Verdict::held(format!("{empty}, but node {} is not to be disrupted", node.name), ends);
+    }
     if view.now >= goes_at {
         return Verdict::Goes(empty);
     }
