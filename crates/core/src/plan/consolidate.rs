@@ -113,7 +113,7 @@ fn mover<'a>(view: &View<'a>, claim: &'a Claim) -> Option<Mover<'a>> {
     if pool.consolidation != Consolidation::Underutilized {
         return None;
     }
-    let pods: Vec<&Pod> = view.keeping(&node.name).collect();
+    let pods: Vec<&Pod> = view.keeping(&node.name).filter(|pod| !pod.deleting).collect();
     let settled = empty::quiet_until(view, claim, node, pool).is_some_and(|until| until <= view.now);
     let free = !pods.is_empty() && settled && guards::keeps(view, claim, node).is_none();
     free.then_some(Mover { claim, node, pool, pods })
