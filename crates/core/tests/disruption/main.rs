@@ -12,7 +12,11 @@ mod cluster;
 #[allow(dead_code, reason = "shared with other tests")]
 mod future;
 #[cfg(test)]
+mod left_alone;
+#[cfg(test)]
 mod nodes;
+#[cfg(test)]
+mod pod_budgets;
 #[cfg(test)]
 mod replacing;
 #[cfg(test)]
