@@ -133,6 +133,10 @@ impl Mover<'_> {
 
 /// The nodes whose pods all fit on others.
 fn cleared(view: &View<'_>, movers: &[Mover<'_>]) -> Vec<Text> {
+    let mut quota = Quota::new(view);
+    // Those that stay in any case are there to take pods.
+    let may_go = |mover: &&Mover<'_>| mover.price() > mover.due() && quota.allows(mover);
+    let movers: Vec<&Mover<'_>> = movers.iter().filter(may_go).collect();
     if movers.is_empty() {
         return Vec::new();
     }
@@ -144,13 +148,12 @@ fn cleared(view: &View<'_>, movers: &[Mover<'_>]) -> Vec<Text> {
         .iter()
         .map(|mover| Leaver { claim: mover.claim.name.clone(), node: mover.node.name.clone() })
         .collect();
-    let mut quota = Quota::new(view);
     let mut cleared = with_groups(view, needy.collect(), |scene, _| {
         let places: Vec<&Place> = scene.places.iter().collect();
         let mut floor = Floor::new(scene, &places, &leavers);
         let mut gone = Vec::new();
         for (mover, leaver) in movers.iter().zip(&leavers) {
-            if mover.price() > mover.due() && quota.allows(mover) && floor.clear(leaver) {
+            if quota.allows(mover) && floor.clear(leaver) {
                 quota.take(mover);
                 gone.push(mover.claim.name.clone());
             }
