@@ -2,6 +2,14 @@
 //! decided is also carried out, and must not be taken back where nothing has changed.
 
 #[cfg(test)]
+mod arriving;
+#[cfg(test)]
+mod budgets;
+#[cfg(test)]
+mod capacity_types;
+#[cfg(test)]
+mod carrying_out;
+#[cfg(test)]
 mod clearing;
 #[cfg(test)]
 #[path = "../planner/cluster.rs"]
@@ -18,7 +26,13 @@ mod nodes;
 #[cfg(test)]
 mod pod_budgets;
 #[cfg(test)]
+mod pools;
+#[cfg(test)]
 mod replacing;
+#[cfg(test)]
+mod rules;
+#[cfg(test)]
+mod several;
 #[cfg(test)]
 #[path = "../planner/shapes.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
