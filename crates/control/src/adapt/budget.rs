@@ -102,4 +102,21 @@ mod tests {
             assert_eq!((budgets[0].nodes, budgets[1].nodes), (Share::Count(7), Share::Count(0)));
         }
     }
+
+    #[test]
+    fn more_than_all_nodes_is_all_of_them() {
+        assert_eq!(read(json!([{"nodes": "250%"}])).0[0].nodes, Share::Percent(100));
+    }
+
+    #[test]
+    fn a_budget_without_reasons_is_for_all_of_them_and_one_with_several_for_these() {
+        let (budgets, _) =
+            read(json!([{"nodes": "1"}, {"nodes": "1", "reasons": ["Empty", "Underutilized"]}]));
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        assert!(budgets.iter().all(|budget| budget.applies(DisruptionReason::Underutilized, now)));
+        assert!(
+            budgets[0].applies(DisruptionReason::Sick, now)
+                && !budgets[1].applies(DisruptionReason::Sick, now)
+        );
+    }
 }

@@ -38,4 +38,21 @@ mod tests {
         );
         assert_eq!(read(json!({"selector": {}}), json!(null)).allowed, 0, "nobody has counted yet");
     }
+
+    #[test]
+    fn a_budget_with_more_pods_gone_than_it_allows_lets_none_go() {
+        let status =
+            json!({"disruptionsAllowed": -1, "currentHealthy": 0, "desiredHealthy": 1, "expectedPods": 1});
+        let read = from_value(json!({"spec": {"selector": {}}, "status": status})).unwrap();
+        assert_eq!(pod_budget(&read).allowed, 0);
+    }
+
+    #[test]
+    fn a_budget_whose_selector_makes_no_sense_keeps_all_pods_of_its_namespace() {
+        let wrong = json!({"matchExpressions": [{"key": "app", "operator": "Like", "values": ["x"]}]});
+        let status =
+            json!({"disruptionsAllowed": 5, "currentHealthy": 5, "desiredHealthy": 0, "expectedPods": 5});
+        let budget = pod_budget(&from_value(json!({"spec": {"selector": wrong}, "status": status})).unwrap());
+        assert!(budget.selector.matches(&Labels::new()) && budget.allowed == 0);
+    }
 }

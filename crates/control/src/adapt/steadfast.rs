@@ -63,4 +63,17 @@ mod tests {
         let both = [("karpenter.sh/do-not-disrupt", "5m"), ("windlass.dev/do-not-disrupt", "1h")];
         assert_eq!(until(&both), Some(START + 1.hour()));
     }
+
+    #[test]
+    fn what_is_no_duration_keeps_nothing() {
+        for wrong in ["5 minutes", "-5m", "1", "TRUE"] {
+            assert_eq!(until(&[("karpenter.sh/do-not-disrupt", wrong)]), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_duration_of_a_pod_that_has_not_started_does_not_count_yet() {
+        let all = BTreeMap::from([("windlass.dev/do-not-disrupt".to_owned(), "5m".to_owned())]);
+        assert_eq!(stays_until(Some(&all), None), None);
+    }
 }

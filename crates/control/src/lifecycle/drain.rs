@@ -226,4 +226,33 @@ mod tests {
         assert_eq!(treatment(&leaving, false, None, NOW + 29.seconds()), Treatment::Wait);
         assert_eq!(treatment(&leaving, false, None, NOW + 31.seconds()), Treatment::Leave);
     }
+
+    #[tokio::test]
+    async fn after_the_time_limit_a_pod_that_does_not_end_is_given_up() {
+        let stuck = pod(&json!({"name": "p", "deletionTimestamp": "1970-01-01T00:00:30Z"}), 30);
+        let deadline = Some(NOW + 20.seconds());
+        assert_eq!(treatment(&stuck, true, deadline, NOW + 90.seconds()), Treatment::Wait);
+        assert_eq!(treatment(&stuck, true, deadline, NOW + 91.seconds()), Treatment::Leave);
+        let later = Some(NOW + 1.hour());
+        assert_eq!(treatment(&stuck, true, later, NOW + 91.seconds()), Treatment::Wait, "there is time");
+    }
+
+    #[tokio::test]
+    async fn a_pod_that_asks_for_no_grace_is_evicted_until_the_time_limit() {
+        let (abrupt, deadline) = (pod(&json!({"name": "p"}), 0), Some(NOW + 100.seconds()));
+        assert_eq!(treatment(&abrupt, true, deadline, NOW + 99.seconds()), Treatment::Evict);
+        assert_eq!(treatment(&abrupt, true, deadline, NOW + 100.seconds()), Treatment::Delete(0));
+    }
+
+    #[tokio::test]
+    async fn a_pod_that_wants_longer_than_the_drain_may_take_is_deleted_at_once() {
+        let slow = pod(&json!({"name": "p"}), 3600);
+        assert_eq!(treatment(&slow, true, Some(NOW + 10.minutes()), NOW), Treatment::Delete(600));
+    }
+
+    #[tokio::test]
+    async fn a_dead_kubelet_does_not_keep_pods_from_being_asked() {
+        let running = pod(&json!({"name": "p"}), 30);
+        assert_eq!(treatment(&running, false, None, NOW), Treatment::Evict);
+    }
 }
