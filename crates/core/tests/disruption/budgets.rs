@@ -153,13 +153,10 @@ fn a_budget_that_shrinks_after_the_decision_does_not_take_it_back() {
     assert_eq!((shrunk.taken_back(), shrunk.removed()), (vec![], vec!["a".to_owned()]));
 }
 
-fn window(begins: &str, zone: TimeZone, hours: u64) -> Option<Window> {
-    Some(Window { begins: begins.parse().unwrap(), zone, lasts: Duration::from_hours(hours) })
-}
-
 /// No node goes from the beginning of the window until its end. It is half past ten on a Tuesday evening.
 fn closed_from(begins: &str, zone: TimeZone, hours: u64) -> DisruptionBudget {
-    DisruptionBudget { window: window(begins, zone, hours), ..budget(Share::Count(0)) }
+    let window = Window { begins: begins.parse().unwrap(), zone, lasts: Duration::from_hours(hours) };
+    DisruptionBudget { window: Some(window), ..budget(Share::Count(0)) }
 }
 
 #[test]

@@ -162,9 +162,11 @@ fn where_others_went_in_the_meantime_the_pods_may_go_elsewhere() {
 #[test]
 fn decisions_of_two_kinds_are_carried_out_side_by_side() {
     let cluster = half_empty("ab", 500).going_on();
-    let (_, empty) = (cluster.removed(), cluster.clone().small("c"));
-    assert_eq!(empty.emptied(), ["c"]);
-    assert_eq!(empty.removed(), ["a"]);
+    let side_by_side = cluster.small("c");
+    assert_eq!(
+        (side_by_side.emptied(), side_by_side.removed()),
+        (vec!["c".to_owned()], vec!["a".to_owned()])
+    );
 }
 
 #[test]
@@ -192,8 +194,8 @@ fn a_price_that_rises_after_the_decision_does_not_take_it_back() {
 fn a_second_node_is_consolidated_once_the_first_is_gone() {
     let first = half_empty("abc", 900).going_on();
     let leaving = first.clone().after(&first.plan().0);
-    let (moved, node) = (leaving.without_claim("a").without_pod("web-a-1"), "node-of-c");
-    let mut moved = moved.run(app("web-a").asking(900, 128).on(node));
+    let gone = leaving.without_claim("a").without_pod("web-a-1");
+    let mut moved = gone.run(app("web-a").asking(900, 128).on("node-of-c"));
     std::sync::Arc::make_mut(&mut moved.0.nodes).remove("node-of-a");
     assert_eq!(moved.consolidated(), NOTHING, "what is left is full enough");
     assert_eq!(moved.without_pod("web-a-1").consolidated(), ["b"]);

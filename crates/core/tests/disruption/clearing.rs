@@ -88,8 +88,7 @@ fn nodes_that_are_never_given_back_take_pods() {
 #[test]
 fn a_pool_that_cannot_be_used_does_not_keep_the_others_from_it() {
     let broken = Pool { unusable: Some("its provider is not there".into()), ..pool("broken", vec![]) };
-    let mut cluster = half_empty("ab", 500);
-    std::sync::Arc::make_mut(&mut cluster.0.pools).insert("broken".into(), broken.into());
+    let cluster = half_empty("ab", 500).with_pool(broken);
     assert_eq!(cluster.consolidated(), ["a"]);
 }
 

@@ -119,6 +119,11 @@ impl Cluster {
         self
     }
 
+    pub fn with_pool(mut self, pool: Pool) -> Self {
+        Arc::make_mut(&mut self.0.pools).insert(pool.name.clone(), pool.into());
+        self
+    }
+
     pub fn without_pool(mut self, pool: &str) -> Self {
         Arc::make_mut(&mut self.0.pools).remove(pool).unwrap();
         self
@@ -128,7 +133,7 @@ impl Cluster {
         self.node_but(claim, |node| node.readiness = Readiness::NotReady { since: at(second) })
     }
 
-    /// A PodDisruptionBudget of a namespace.
+    /// A budget of pods of a namespace.
     pub fn pod_budget(mut self, namespace: &str, name: &str, selector: Selector, allowed: u32) -> Self {
         let budget = PodBudget { selector, allowed };
         Arc::make_mut(&mut self.0.pod_budgets).insert(PodId::new(namespace, name), budget);

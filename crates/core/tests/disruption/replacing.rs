@@ -57,8 +57,7 @@ fn the_pods_that_fit_on_others_need_no_new_machine() {
 #[test]
 fn a_cheaper_machine_of_another_pool_will_do() {
     let other = pool("other", vec![machine("tiny", 1, 4, "0.03")]);
-    let mut cluster = oversized(thrifty_with(vec![large()]));
-    std::sync::Arc::make_mut(&mut cluster.0.pools).insert("other".into(), other.into());
+    let cluster = oversized(thrifty_with(vec![large()])).with_pool(other);
     assert_eq!(
         (cluster.consolidated(), cluster.machines()),
         (vec!["big".to_owned()], vec!["tiny".to_owned()])
@@ -67,17 +66,15 @@ fn a_cheaper_machine_of_another_pool_will_do() {
 
 #[test]
 fn a_pool_that_offers_nothing_does_not_matter() {
-    let mut cluster = oversized(thrifty());
     let none = Pool { weight: 100, ..pool("none", vec![]) };
-    std::sync::Arc::make_mut(&mut cluster.0.pools).insert("none".into(), none.into());
+    let cluster = oversized(thrifty()).with_pool(none);
     assert_eq!(cluster.consolidated(), ["big"]);
 }
 
 #[test]
 fn nothing_is_replaced_by_a_dearer_machine_of_a_preferred_pool() {
     let preferred = Pool { weight: 100, ..pool("preferred", vec![machine("gold", 2, 8, "0.90")]) };
-    let mut cluster = oversized(thrifty_with(vec![large()]));
-    std::sync::Arc::make_mut(&mut cluster.0.pools).insert("preferred".into(), preferred.into());
+    let cluster = oversized(thrifty_with(vec![large()])).with_pool(preferred);
     assert_eq!(cluster.consolidated(), NOTHING);
 }
 

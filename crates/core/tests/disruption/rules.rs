@@ -168,7 +168,9 @@ fn a_pod_whose_volume_claim_is_on_its_way_out_keeps_its_node() {
     let mut cluster = with_volume(vec![]);
     let decided = cluster.going_on();
     let claims = Arc::make_mut(&mut cluster.0.volume_claims);
-    claims.values_mut().for_each(|claim| claim.deleting = true);
+    for claim in claims.values_mut() {
+        claim.deleting = true;
+    }
     assert_eq!(cluster.consolidated(), NOTHING);
     let mut late = decided;
     Arc::make_mut(&mut late.0.volume_claims).clear();
