@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::LimitedDuration;
 
 /// How and when nodes are given back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Disruption {
     /// Which nodes are given back: `WhenEmpty` those without pods other than those of daemonsets,
@@ -25,16 +25,39 @@ pub struct Disruption {
     pub consolidate_after: LimitedDuration,
 
     /// How many of the pool's nodes may be on their way out at the same time. Nodes that are not ready count as if they
-    /// were. Where several budgets apply, the strictest counts; without any there is no such ceiling. Nodes that are
-    /// sick, and those that somebody deletes, go whatever the budgets say.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// were. Where several budgets apply, the strictest counts. Nodes that are sick, those that somebody deletes or wants
+    /// replaced, and those whose machines the provider will end go whatever the budgets say. Default: a tenth of the nodes,
+    /// empty ones aside.
+    #[serde(default = "Disruption::default_budgets")]
     #[schemars(length(max = 50))]
     pub budgets: Vec<Budget>,
+
+    /// How long before their end nodes are replaced, whether by `expireAfter` or because the provider says so. Nodes that
+    /// came together begin at different times, up to a tenth of their lives earlier. Default 10m.
+    #[serde(default = "Disruption::default_rotate_before")]
+    #[x_kube(
+        validation = Rule::new("self != 'Never'").message("leave expireAfter out to keep nodes for ever")
+    )]
+    pub rotate_before: LimitedDuration,
+
+    /// When a node is taken for sick and replaced.
+    #[serde(default)]
+    pub repair: Repair,
 }
 
 impl Disruption {
     fn default_consolidate_after() -> LimitedDuration {
         LimitedDuration::seconds(30)
+    }
+
+    fn default_rotate_before() -> LimitedDuration {
+        LimitedDuration::seconds(600)
+    }
+
+    fn default_budgets() -> Vec<Budget> {
+        let reasons = vec![BudgetReason::Underutilized, BudgetReason::Drifted, BudgetReason::Expiring];
+        let (schedule, duration, time_zone) = (None, None, None);
+        vec![Budget { nodes: "10%".to_owned(), reasons, schedule, duration, time_zone }]
     }
 
     fn default_min_savings_per_move() -> String {
@@ -58,8 +81,49 @@ impl Default for Disruption {
             consolidation_policy: ConsolidationPolicy::default(),
             min_savings_per_move: Self::default_min_savings_per_move(),
             consolidate_after: Self::default_consolidate_after(),
-            budgets: Vec::new(),
+            budgets: Self::default_budgets(),
+            rotate_before: Self::default_rotate_before(),
+            repair: Repair::default(),
         }
+    }
+}
+
+/// When a node is taken for sick.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Repair {
+    /// How long a node may be not ready, or `Never`. Default: what the controller was started with, 10m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<LimitedDuration>,
+
+    /// Conditions of a node that make it sick although it is ready.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 20))]
+    pub conditions: Vec<RepairCondition>,
+}
+
+/// A condition that makes a node sick.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RepairCondition {
+    /// The condition's type, for example `GpuHealthy`.
+    #[serde(rename = "type")]
+    #[schemars(length(min = 1, max = 316))]
+    pub kind: String,
+    /// The status that makes the node sick: `True`, `False` or `Unknown`.
+    #[schemars(regex(pattern = r"^(True|False|Unknown)$"))]
+    pub status: String,
+    /// How long it has to last. Default 10m.
+    #[serde(default = "RepairCondition::default_after")]
+    #[x_kube(
+        validation = Rule::new("self != 'Never'").message("leave the condition out to ignore it")
+    )]
+    pub after: LimitedDuration,
+}
+
+impl RepairCondition {
+    fn default_after() -> LimitedDuration {
+        LimitedDuration::seconds(600)
     }
 }
 
@@ -107,4 +171,10 @@ pub enum BudgetReason {
     Empty,
     /// Its pods can run for less elsewhere.
     Underutilized,
+    /// It is not what its pool would launch today.
+    Drifted,
+    /// Its time is nearly over.
+    Expiring,
+    /// Its pool is to have fewer nodes.
+    Surplus,
 }

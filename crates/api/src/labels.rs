@@ -27,6 +27,12 @@ pub const DISRUPTED_AT: &str = "windlass.dev/disrupted-at";
 pub const REPLACED_BY: &str = "windlass.dev/replaced-by";
 /// On pods and nodes: `true`, or for how long from their start, as in `30m`, they are to be left alone.
 pub const DO_NOT_DISRUPT: &str = "windlass.dev/do-not-disrupt";
+/// On claims and nodes: `true` asks for another machine in the place of this one.
+pub const REPLACE: &str = "windlass.dev/replace";
+/// On claims: what the pool's template was when the claim was made, as a hash.
+pub const TEMPLATE: &str = "windlass.dev/template";
+/// On the namespace that Windlass runs in: nothing is launched and no node goes while it is there; its value says why.
+pub const PAUSED: &str = "windlass.dev/paused";
 /// On claims: the names of the claims this one replaces, separated by commas.
 pub const REPLACES: &str = "windlass.dev/replaces";
 

@@ -19,9 +19,10 @@ mod node_pool;
 mod node_provider;
 mod quantity;
 mod simulated;
+mod size;
 
 pub use crds::crds;
-pub use disruption::{Budget, BudgetReason, ConsolidationPolicy, Disruption};
+pub use disruption::{Budget, BudgetReason, ConsolidationPolicy, Disruption, Repair, RepairCondition};
 pub use duration::{DurationError, LimitedDuration};
 pub use machine::{NodeRequirement, RequirementOperator, Taint, TaintEffect};
 pub use node_claim::{
@@ -38,3 +39,4 @@ pub use simulated::{
     CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType,
     SimulatedOffering, SimulatedProvider,
 };
+pub use size::{Headroom, HeadroomPods, Pace, Utilization};

@@ -97,6 +97,8 @@ pub enum ClaimPurpose {
     MinNodes,
     /// A node that is going away.
     Replacement,
+    /// Room that the pool or a CapacityBuffer wants kept ready.
+    Headroom,
     /// A machine found without a claim.
     Adoption,
 }
@@ -159,6 +161,12 @@ pub struct NodeClaimStatus {
     /// What the machine has for pods.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub allocatable: BTreeMap<String, ApiQuantity>,
+    /// When the provider will end the machine, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_at: Option<Time>,
+    /// In which way the machine is not what the provider would launch today, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<String>,
     /// The launch that is under way or was the last. Written before the provider is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch: Option<LaunchAttempt>,

@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiQuantity, Disruption, LimitedDuration, NodeRequirement, Taint};
+use crate::{ApiQuantity, Disruption, Headroom, LimitedDuration, NodeRequirement, Pace, Taint, Utilization};
 
 /// What kind of nodes Windlass may create, how many, and how they are treated.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -40,6 +40,10 @@ use crate::{ApiQuantity, Disruption, LimitedDuration, NodeRequirement, Taint};
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("!has(self.replicas) || (!has(self.headroom) && !has(self.utilization) && (!has(self.minNodes) || self.minNodes == 0))")
+        .message("replicas fixes the number of nodes: leave minNodes, headroom and utilization out")
+)]
 pub struct NodePoolSpec {
     /// The NodeProvider that the machines come from.
     pub provider_ref: ObjectRef,
@@ -67,6 +71,34 @@ pub struct NodePoolSpec {
     #[serde(default)]
     #[schemars(range(min = 0, max = 10000))]
     pub min_nodes: i32,
+
+    /// The number of nodes that the pool has whatever pods ask for. Nodes that are lost are replaced, and when the number is
+    /// made smaller those with the fewest pods go. Without it the pool has what pods need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 10000))]
+    pub replicas: Option<i32>,
+
+    /// Free capacity that is kept ready for pods that may come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Headroom>,
+
+    /// How much of what the pool's nodes have is to be asked for by pods.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub utilization: Vec<Utilization>,
+
+    /// How the pool grows.
+    #[serde(default)]
+    pub scale_up: Pace,
+
+    /// How the pool shrinks.
+    #[serde(default)]
+    pub scale_down: Pace,
+
+    /// Whether the pool is left as it is: no machine is launched and no node goes, except what somebody deletes. To do the
+    /// same for all pools, annotate the namespace that Windlass runs in with `windlass.dev/paused`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 
     /// How fast the pool's machines are compared with others. Where two machines would do, the one that gives more for
     /// its price is taken. The first entry whose requirements a machine meets counts; without one it is as fast as others.
@@ -153,6 +185,11 @@ pub struct NodeTemplateSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50))]
     pub startup_taints: Vec<Taint>,
+
+    /// How long nodes live, or `Never`: after that they are replaced. It counts for nodes that are there already when it is
+    /// changed. Default `Never`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expire_after: Option<LimitedDuration>,
 
     /// How long a drain may take. After that, the pods that are left are deleted whatever their budgets say.
     /// Without it, a drain waits as long as it must.

@@ -28,6 +28,15 @@ pub struct SimulatedProvider {
     #[serde(default = "SimulatedProvider::default_boot_delay")]
     pub boot_delay: LimitedDuration,
 
+    /// After how long a machine is ended by the provider, which says so in advance. Without it, never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<LimitedDuration>,
+
+    /// What the machines run. Those launched with another image have drifted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 253))]
+    pub image: String,
+
     /// Ways in which this provider misbehaves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]

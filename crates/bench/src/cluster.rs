@@ -61,6 +61,8 @@ fn add(snapshot: &mut Snapshot, prefix: &str, demands: Vec<Demand>, state: impl 
             state: state(number),
             deleting: false,
             stays_until: None,
+            may_go: false,
+            bound_at: None,
         };
         pods.insert(id, Arc::new(pod));
     }
@@ -100,6 +102,10 @@ pub fn stand(snapshot: &mut Snapshot, name: &str, machine: &InstanceType, offeri
         startup_taints: Vec::new(),
         disrupted: None,
         decision: None,
+        template: None,
+        drift: None,
+        ends_at: None,
+        asked_to_go: false,
         deleting: false,
         created_at: long_ago,
         initialized_at: Some(long_ago),
@@ -115,12 +121,14 @@ pub fn stand(snapshot: &mut Snapshot, name: &str, machine: &InstanceType, offeri
         capacity,
         allocatable,
         readiness: Readiness::Ready,
+        conditions: Vec::new(),
         unschedulable: false,
         deleting: false,
         claim_uid: Some(uid),
         provider: Some("bench".into()),
         held: true,
         stays_until: None,
+        asked_to_go: false,
     };
     Arc::make_mut(&mut snapshot.claims).insert(name.clone(), Arc::new(claim));
     Arc::make_mut(&mut snapshot.nodes).insert(name, Arc::new(node));

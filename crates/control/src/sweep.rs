@@ -133,7 +133,8 @@ impl Sweeper {
 
     /// Tells each claim whether its machine was in the list.
     fn compare_claims(&self, provider: &Text, machines: &[Machine], asked: Timestamp) {
-        let ids: BTreeSet<&Text> = machines.iter().map(|machine| &machine.provider_id).collect();
+        let by_id: BTreeMap<&str, &Machine> =
+            machines.iter().map(|machine| (&*machine.provider_id, machine)).collect();
         let tags: BTreeSet<&Text> = machines.iter().map(|machine| &machine.tag.claim_uid).collect();
         let claims: Vec<Arc<NodeClaim>> = self.bus.index.lock().claims.iter().cloned().collect();
         for claim in claims.iter().filter(|claim| claim.spec.provider_ref.name == **provider) {
@@ -143,7 +144,7 @@ impl Sweeper {
                     let launched = conditions::find(&status.conditions, conditions::LAUNCHED);
                     // A machine launched while the list was being made may be missing from it.
                     if launched.is_some_and(|launched| launched.last_transition_time.0 < asked) {
-                        self.shell.listed(claim, ids.contains(&Text::from(id.as_str())));
+                        self.shell.listed(claim, by_id.get(id.as_str()).copied());
                     }
                 }
                 None => {

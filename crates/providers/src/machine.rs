@@ -56,6 +56,11 @@ pub struct Machine {
     pub labels: Labels,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When the provider will end it, where it says so: the end of a reservation, or a notice that a spot machine is
+    /// taken back.
+    pub ends_at: Option<Timestamp>,
+    /// In which way it is not what the provider would launch today, in words, if it is not.
+    pub drift: Option<Text>,
     /// Whether it is there to stay.
     pub state: MachineState,
 }

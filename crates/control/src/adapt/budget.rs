@@ -55,6 +55,9 @@ fn reason(reason: BudgetReason) -> DisruptionReason {
     match reason {
         BudgetReason::Empty => DisruptionReason::Empty,
         BudgetReason::Underutilized => DisruptionReason::Underutilized,
+        BudgetReason::Drifted => DisruptionReason::Drifted,
+        BudgetReason::Expiring => DisruptionReason::Expiring,
+        BudgetReason::Surplus => DisruptionReason::Surplus,
     }
 }
 

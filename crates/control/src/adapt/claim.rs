@@ -33,6 +33,10 @@ pub fn claim(claim: &NodeClaim) -> Claim {
         initialized_at: conditions::find(&status.conditions, conditions::INITIALIZED)
             .filter(|condition| condition.status == "True")
             .map(|condition| condition.last_transition_time.0),
+        template: annotation(claim, marks::TEMPLATE).map(Into::into),
+        drift: status.drift.as_deref().map(Into::into),
+        ends_at: status.ends_at.as_ref().map(|time| time.0),
+        asked_to_go: annotation(claim, marks::REPLACE) == Some("true"),
         replaces: names(claim, marks::REPLACES),
         pods: spec
             .reason

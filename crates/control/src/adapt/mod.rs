@@ -10,19 +10,22 @@ mod pod_affinity;
 mod pod_budget;
 mod pool;
 mod ports;
+mod repair;
 mod requests;
 mod requirement;
 mod selector;
 mod shape;
 mod spread;
 mod steadfast;
+mod template;
 mod volume;
 
 pub use claim::claim;
 pub use node::node;
-pub use pod::{daemon_set, pod};
+pub use pod::{daemon_set, pod, reserve};
 pub use pod_budget::pod_budget;
 pub use pool::{PoolDefinition, pool};
+pub use repair::Repair;
 pub use volume::{attach_limits, storage_class, volume, volume_claim};
 
 use std::collections::BTreeMap;

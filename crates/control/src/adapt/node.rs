@@ -1,7 +1,8 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use windlass_api::labels as marks;
-use windlass_core::model::{Node, Readiness, Taint};
+use windlass_core::Text;
+use windlass_core::model::{Node, NodeCondition, Readiness, Taint};
 
 use super::node_affinity::NAME_FIELD;
 use super::steadfast::stays_until;
@@ -32,6 +33,7 @@ pub fn node(node: &ApiNode) -> Node {
         capacity: resources(status.and_then(|status| status.capacity.as_ref())),
         allocatable: resources(status.and_then(|status| status.allocatable.as_ref())),
         readiness: readiness(node),
+        conditions: conditions(node),
         unschedulable: spec.and_then(|spec| spec.unschedulable).unwrap_or(false),
         deleting: metadata.deletion_timestamp.is_some(),
         claim_uid: annotation(marks::CLAIM_UID),
@@ -41,7 +43,20 @@ pub fn node(node: &ApiNode) -> Node {
             metadata.annotations.as_ref(),
             metadata.creation_timestamp.as_ref().map(|time| time.0),
         ),
+        asked_to_go: annotation(marks::REPLACE).is_some_and(|value: Text| &*value == "true"),
     }
+}
+
+/// What is said of a node apart from whether it is ready.
+fn conditions(node: &ApiNode) -> Vec<NodeCondition> {
+    let all = node.status.as_ref().and_then(|status| status.conditions.as_ref()).into_iter().flatten();
+    let others = all.filter(|condition| condition.type_ != "Ready");
+    let told = others.map(|condition| NodeCondition {
+        kind: condition.type_.as_str().into(),
+        status: condition.status.as_str().into(),
+        since: condition.last_transition_time.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+    });
+    told.collect()
 }
 
 fn readiness(node: &ApiNode) -> Readiness {

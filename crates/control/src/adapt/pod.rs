@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet as ApiDaemonSet;
-use k8s_openapi::api::core::v1::{Pod as ApiPod, PodSpec};
+use k8s_openapi::api::core::v1::{Pod as ApiPod, PodSpec, PodTemplateSpec};
 use windlass_api::labels::FIELD_MANAGER;
 use windlass_core::model::{DaemonSet, Labels, Nomination, Pod, PodId, PodOwner, PodShape, PodState};
 
 use super::shape::shape;
-use super::steadfast::stays_until;
+use super::steadfast::{may_go, stays_until};
 use super::volume::claim_names;
 use super::{labels, text};
 
@@ -22,6 +22,7 @@ pub fn pod(pod: &ApiPod) -> Option<Pod> {
         PodId { namespace: text(pod.metadata.namespace.as_ref()), name: text(pod.metadata.name.as_ref()) };
     let labels = labels(pod.metadata.labels.iter().flatten());
     let state = state(pod, spec);
+    let bound_at = if matches!(state, PodState::Bound(_)) { scheduled_at(pod) } else { None };
     let mut shape = shape(spec, &id.namespace, &labels, owner(pod));
     if matches!(state, PodState::Bound(_)) && shape.belongs_to_node() {
         forget_the_way_here(&mut shape);
@@ -38,8 +39,33 @@ pub fn pod(pod: &ApiPod) -> Option<Pod> {
             pod.metadata.annotations.as_ref(),
             pod.status.as_ref().and_then(|status| status.start_time.as_ref()).map(|time| time.0),
         ),
+        may_go: may_go(pod.metadata.annotations.as_ref()),
+        bound_at,
         id,
     })
+}
+
+/// Pods that nobody has made, one for each that there is to be room for, from the template that they would be made from.
+pub fn reserve(id: &PodId, template: &PodTemplateSpec, replicas: usize, selector: &Labels) -> Vec<Arc<Pod>> {
+    let own = template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
+    let own = own.map_or_else(Labels::new, labels);
+    let Some(spec) = template.spec.as_ref() else { return Vec::new() };
+    let mut shape = shape(spec, &id.namespace, &own, PodOwner::Controller);
+    shape.node_selector.extend(selector);
+    let pod = Arc::new(Pod {
+        id: id.clone(),
+        uid: "".into(),
+        shape: Arc::new(shape),
+        labels: Arc::new(own),
+        volume_claims: Arc::default(),
+        nominated: None,
+        state: PodState::Waiting { since: Timestamp::UNIX_EPOCH },
+        deleting: false,
+        stays_until: None,
+        may_go: false,
+        bound_at: None,
+    });
+    vec![pod; replicas]
 }
 
 /// A daemonset from the API. Its shape is that of its template; what the daemonset's controller adds to each pod is not in
@@ -94,6 +120,13 @@ fn state(pod: &ApiPod, spec: &PodSpec) -> PodState {
         condition.status == "False" && condition.reason.as_deref() == Some("Unschedulable")
     });
     if given_up { PodState::Unschedulable { since } } else { PodState::Waiting { since } }
+}
+
+/// When the scheduler found a node for a pod.
+fn scheduled_at(pod: &ApiPod) -> Option<Timestamp> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let scheduled = conditions.iter().find(|each| each.type_ == "PodScheduled" && each.status == "True")?;
+    Some(scheduled.last_transition_time.as_ref()?.0)
 }
 
 fn owner(pod: &ApiPod) -> PodOwner {

@@ -1,16 +1,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 use windlass_api::{
-    ConsolidationPolicy, LimitedDuration, NodePool, NodePoolStatus, NodeRequirement, RequirementOperator,
+    ConsolidationPolicy, HeadroomPods, LimitedDuration, NodePool, NodePoolSpec, NodePoolStatus,
+    NodeRequirement, RequirementOperator,
 };
 use windlass_core::model::{
-    Consolidation, Operator, Performance, Pool, Requirement, RequirementError, Requirements, Resources,
+    Consolidation, Labels, Operator, Performance, Pod, PodId, Pool, Requirement, RequirementError,
+    Requirements, Resources, Utilization, well_known,
 };
 use windlass_core::{Price, Quantity, Text};
 
 use super::budget::budgets;
-use super::{labels, taints, text};
+use super::repair::{Repair, repair};
+use super::template::digest;
+use super::{labels, reserve, taints, text};
 
 /// A pool from the API, or in words why it makes no sense. Admission refuses nearly all of that; what it cannot see
 /// comes out here.
@@ -22,6 +27,10 @@ pub struct PoolDefinition {
     pub generation: Option<i64>,
     /// The pool, as yet without instance types; not to be used if there is an error.
     pub pool: Pool,
+    /// When its nodes are taken for sick.
+    pub repair: Repair,
+    /// Pods that nobody has made and for which it keeps room.
+    pub reserve: Vec<Arc<Pod>>,
     /// Why it cannot be used.
     pub error: Option<String>,
     /// What was last said about it.
@@ -65,7 +74,16 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             Err(problem) => error = Some(format!("spec.limits.{name}: {problem}")),
         }
     }
+    let headroom = spec.headroom.clone().unwrap_or_default();
+    let reserve = headroom.pods.as_ref().map_or_else(Vec::new, |pods| {
+        reserved(&text(pool.metadata.name.as_ref()), pods).unwrap_or_else(|problem| {
+            error = Some(format!("spec.headroom.pods.template: {problem}"));
+            Vec::new()
+        })
+    });
     let going = pool.metadata.deletion_timestamp.as_ref().map(|_| "the pool is being deleted");
+    let paused = spec.paused.then_some("the pool is paused");
+    let count = |number: i32| u32::try_from(number).unwrap_or(0);
     PoolDefinition {
         uid: text(pool.metadata.uid.as_ref()),
         generation: pool.metadata.generation,
@@ -78,12 +96,22 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             annotations: labels(&template.metadata.annotations),
             taints: taints(&template.spec.taints),
             startup_taints: taints(&template.spec.startup_taints),
+            template: Some(digest(template)),
+            expire_after: template.spec.expire_after.and_then(LimitedDuration::limit),
+            rotate_before: spec.disruption.rotate_before.limit().unwrap_or_default(),
             termination_grace_period: template.spec.termination_grace_period.and_then(LimitedDuration::limit),
             min_values: min_values(&template.spec.requirements),
             performance,
             limits,
             max_nodes,
-            min_nodes: u32::try_from(spec.min_nodes).unwrap_or(0),
+            min_nodes: count(spec.replicas.unwrap_or(spec.min_nodes)),
+            replicas: spec.replicas.map(count),
+            spare_nodes: headroom.nodes.map_or(0, count),
+            utilization: utilization(spec, headroom.percent),
+            scale_up_window: spec.scale_up.stabilization_window.limit().unwrap_or_default(),
+            scale_down_window: spec.scale_down.stabilization_window.limit().unwrap_or_default(),
+            launches_per_minute: spec.scale_up.max_per_minute.map(count),
+            removals_per_minute: spec.scale_down.max_per_minute.map(count),
             consolidation: match spec.disruption.consolidation_policy {
                 ConsolidationPolicy::WhenEmpty => Consolidation::Empty,
                 ConsolidationPolicy::WhenEmptyOrUnderutilized => Consolidation::Underutilized,
@@ -92,13 +120,48 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             consolidate_after: spec.disruption.consolidate_after.limit(),
             budgets,
             // Who deletes a pool wants its nodes gone: until they are, it must not get new ones.
-            unusable: error.as_deref().or(going).map(Into::into),
+            unusable: error.as_deref().or(going).or(paused).map(Into::into),
+            paused: spec.paused,
             instance_types: Arc::default(),
         },
+        repair: repair(&spec.disruption.repair),
+        reserve,
         error,
         status: pool.status.clone().unwrap_or_default(),
     }
 }
+
+/// Free capacity in percent is a ceiling on what pods may ask for.
+fn utilization(spec: &NodePoolSpec, free_percent: Option<i32>) -> Vec<Utilization> {
+    let percent = |number: i32| u32::try_from(number).ok();
+    let mut all: Vec<Utilization> = Vec::new();
+    all.extend(spec.utilization.iter().map(|each| Utilization {
+        resource: each.resource.as_str().into(),
+        floor: each.floor.and_then(percent),
+        ceiling: each.ceiling.and_then(percent),
+    }));
+    if let Some(free) = free_percent.and_then(percent) {
+        let ceiling = Some(100_u32.saturating_sub(free));
+        let of = |resource: &str| Utilization { resource: resource.into(), floor: None, ceiling };
+        all.extend([of(Resources::CPU), of("memory")]);
+    }
+    all
+}
+
+/// The pods for which a pool keeps room on its own nodes.
+fn reserved(pool: &Text, pods: &HeadroomPods) -> Result<Vec<Arc<Pod>>, String> {
+    let template: PodTemplateSpec =
+        serde_json::from_value(pods.template.clone()).map_err(|problem| problem.to_string())?;
+    if template.spec.as_ref().is_none_or(|spec| spec.containers.is_empty()) {
+        return Err("it has no containers".to_owned());
+    }
+    let id = PodId { namespace: HEADROOM.into(), name: pool.clone() };
+    let here = Labels::new().with(well_known::POOL, pool);
+    Ok(reserve(&id, &template, usize::try_from(pods.replicas).unwrap_or(0), &here))
+}
+
+/// Stands for the namespace of pods that a pool keeps room for. No namespace has such a name.
+const HEADROOM: &str = "(headroom)";
 
 fn requirements(list: &[NodeRequirement]) -> Result<Requirements, RequirementError> {
     let mut requirements = Requirements::new();

@@ -24,6 +24,11 @@ pub(super) fn stays_until(
     until.chain((value(AUTOSCALERS) == Some("false")).then_some(Timestamp::MAX)).max()
 }
 
+/// Whether a pod may be evicted although nobody would make it anew.
+pub(super) fn may_go(annotations: Option<&BTreeMap<String, String>>) -> bool {
+    annotations.and_then(|all| all.get(AUTOSCALERS)).is_some_and(|value| value == "true")
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use windlass_api::NodeClaim;
 use windlass_core::Text;
-use windlass_core::model::Claim;
+use windlass_core::model::{Claim, Recent};
 
 use super::Changed;
 use crate::adapt;
@@ -27,6 +27,7 @@ pub struct ClaimMirror {
     gone: BTreeMap<Text, Timestamp>,
     /// Being created; nobody knows yet whether they exist.
     intended: BTreeSet<Text>,
+    recent: Arc<Recent>,
     by_uid: BTreeMap<Text, Text>,
     by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
 }
@@ -38,6 +39,11 @@ impl ClaimMirror {
     /// The claims in the planner's notation.
     pub fn model(&self) -> Arc<BTreeMap<Text, Arc<Claim>>> {
         self.model.clone()
+    }
+
+    /// What was made and deleted within the last minute.
+    pub fn recent(&self) -> Arc<Recent> {
+        self.recent.clone()
     }
 
     /// A claim by its name.
@@ -82,6 +88,7 @@ impl ClaimMirror {
         let name: Text = claim.name_any().into();
         if !self.objects.contains_key(&name) {
             let intended = Claim { created_at: now, ..adapt::claim(claim) };
+            note(&mut Arc::make_mut(&mut self.recent).launches, &intended.pool, now);
             Arc::make_mut(&mut self.model).insert(name.clone(), Arc::new(intended));
             self.intended.insert(name);
         }
@@ -126,6 +133,7 @@ impl ClaimMirror {
             }
         }
         claim.metadata.managed_fields = None;
+        self.note_coming_and_going(&name, &claim);
         self.unlink(&name);
         self.intended.remove(&name);
         self.by_uid.insert(uid.into(), name.clone());
@@ -138,6 +146,23 @@ impl ClaimMirror {
         Arc::make_mut(&mut self.model).insert(name.clone(), Arc::new(adapt::claim(&claim)));
         self.objects.insert(name.clone(), Arc::new(claim));
         Changed { plan: true, claims: BTreeSet::from([name]), providers: false }
+    }
+
+    /// Counts a claim as made or deleted when that is first seen of it. What is being made was counted already.
+    fn note_coming_and_going(&mut self, name: &Text, claim: &NodeClaim) {
+        let known = self.objects.get(name).filter(|known| known.metadata.uid == claim.metadata.uid);
+        let pool: Text = claim.spec.pool_ref.name.as_str().into();
+        if let Some(made) = &claim.metadata.creation_timestamp
+            && known.is_none()
+            && !self.intended.contains(name)
+        {
+            note(&mut Arc::make_mut(&mut self.recent).launches, &pool, made.0);
+        }
+        if let Some(deleted) = &claim.metadata.deletion_timestamp
+            && known.is_none_or(|known| known.metadata.deletion_timestamp.is_none())
+        {
+            note(&mut Arc::make_mut(&mut self.recent).removals, &pool, deleted.0);
+        }
     }
 
     /// Takes in that a claim is gone.
@@ -190,6 +215,16 @@ impl ClaimMirror {
             }
         }
     }
+}
+
+/// Adds a time, and forgets those that are long past.
+fn note(times: &mut BTreeMap<Text, Vec<Timestamp>>, pool: &Text, at: Timestamp) {
+    times.entry(pool.clone()).or_default().push(at);
+    let latest = times.values().flatten().max().copied().unwrap_or(at);
+    times.retain(|_, times| {
+        times.retain(|time| latest.duration_since(*time) < SignedDuration::from_mins(2));
+        !times.is_empty()
+    });
 }
 
 #[cfg(test)]

@@ -126,6 +126,10 @@ pub struct Index {
     pub storage_classes: Shelf<Text, StorageClass>,
     /// How many volumes can be attached to each node.
     pub attach_limits: Shelf<Text, AttachLimits>,
+    /// Why everything is to be left as it is, as the namespaces say that it is written on.
+    pauses: BTreeMap<Text, Text>,
+    /// Pods that `CapacityBuffer`s want room kept for.
+    buffered: Vec<Arc<Pod>>,
     definitions: BTreeMap<Text, PoolDefinition>,
     providers: BTreeMap<Text, ProviderEntry>,
     avoided_offerings: Avoidance<OfferingOf>,
@@ -172,8 +176,40 @@ impl Index {
             pod_budgets: self.pod_budgets.model(),
             last_pod_change: self.last_pod_change.clone(),
             held: Arc::new(self.held_pods.all()),
+            reserves: Arc::new(self.reserves()),
+            recent: self.claims.recent(),
             settings: settings.clone(),
         }
+    }
+
+    /// The pods that nobody has made and for which there is to be room.
+    fn reserves(&self) -> Vec<Arc<Pod>> {
+        let pools = self.definitions.values().flat_map(|definition| &definition.reserve);
+        pools.chain(&self.buffered).cloned().collect()
+    }
+
+    /// Takes in the pods that `CapacityBuffer`s want room kept for.
+    pub fn saw_buffered(&mut self, pods: Vec<Arc<Pod>>) -> Changed {
+        if self.buffered == pods {
+            return Changed::nothing();
+        }
+        self.buffered = pods;
+        Changed::plan()
+    }
+
+    /// Takes in whether a namespace says that everything is to be left as it is, and why.
+    pub fn saw_pause(&mut self, namespace: &str, why: Option<Text>) -> Changed {
+        let known = match why.clone() {
+            Some(why) => self.pauses.insert(namespace.into(), why),
+            None => self.pauses.remove(namespace),
+        };
+        if known == why { Changed::nothing() } else { Changed::plan() }
+    }
+
+    /// Why everything is to be left as it is, in words, if the namespace says so.
+    pub fn paused(&self, namespace: &str) -> Option<Text> {
+        let why = self.pauses.get(namespace)?;
+        Some(format!("everything is paused: {why}").into())
     }
 
     /// Notes that all objects of a kind have been seen.

@@ -1,6 +1,5 @@
 //! A claim that is to stay: get a machine, wait for its node, look after it.
 
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use windlass_api::conditions::{self, Truth};
@@ -160,6 +159,10 @@ fn look_after(
         }
         draft.look_again_after(wait.max(times.poll_interval / 10));
     }
+    if let Some(outlook) = &seen.outlook {
+        draft.status.ends_at = outlook.ends_at.map(Time);
+        draft.status.drift = outlook.drift.as_ref().map(ToString::to_string);
+    }
     match &seen.registrant {
         Registrant::Several(names) => {
             let message =
@@ -248,7 +251,7 @@ fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Obser
         if !go_or_stay(draft, claim, node) {
             return;
         }
-        look_after_node(draft, node, times);
+        look_after_node(draft, node, seen, times);
     } else {
         initialize(draft, claim, node);
     }
@@ -301,7 +304,7 @@ fn initialize(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node) {
     draft.note(false, "Initialized", &format!("node {} takes pods", node.name));
 }
 
-fn look_after_node(draft: &mut Draft<'_>, node: &Node, times: &Times) {
+fn look_after_node(draft: &mut Draft<'_>, node: &Node, seen: &Observation, times: &Times) {
     // A node that goes on and off is not reported each time.
     let since = draft.since(conditions::READY).filter(|_| draft.is(conditions::READY) != node.is_ready());
     if let Some(left) = since.and_then(|since| draft.left_of(times.status_interval, since)) {
@@ -311,25 +314,50 @@ fn look_after_node(draft: &mut Draft<'_>, node: &Node, times: &Times) {
     match node.readiness {
         Readiness::Ready => {
             draft.condition(conditions::READY, Truth::True, "Ready", "the node takes pods");
+            if ails(draft, node, seen) {
+                return;
+            }
             if draft.is_for(conditions::DISRUPTED, SICK) {
                 draft.condition(conditions::DISRUPTED, Truth::False, "Recovered", "the node is ready again");
                 draft.note(false, "Recovered", &format!("node {} is ready again and stays", node.name));
             }
         }
-        Readiness::NotReady { since } => not_ready(draft, node, since, times),
+        Readiness::NotReady { since } => {
+            draft.not_ready("NodeNotReady", &format!("node {} is not ready", node.name));
+            let Some(limit) = times.repair_after(seen.repair.after) else { return };
+            if let Some(left) = draft.left_of(limit, since) {
+                draft.look_again_after(left);
+            } else {
+                sicken(draft, &format!("node {} has not been ready for {}s", node.name, limit.as_secs()));
+            }
+        }
     }
 }
 
-fn not_ready(draft: &mut Draft<'_>, node: &Node, since: Timestamp, times: &Times) {
-    draft.not_ready("NodeNotReady", &format!("node {} is not ready", node.name));
-    if let Some(left) = draft.left_of(times.repair_after, since) {
-        draft.look_again_after(left);
-        return;
+/// Whether a node that is ready is sick by one of the conditions that its pool names.
+fn ails(draft: &mut Draft<'_>, node: &Node, seen: &Observation) -> bool {
+    let mut sick = false;
+    for (kind, status, limit) in &seen.repair.conditions {
+        let matching = node.conditions.iter().find(|each| each.kind == *kind && each.status == *status);
+        let Some(condition) = matching else { continue };
+        match draft.left_of(*limit, condition.since) {
+            Some(left) => draft.look_again_after(left),
+            None => {
+                sick = true;
+                let seconds = limit.as_secs();
+                sicken(draft, &format!("node {} has had {kind}={status} for {seconds}s", node.name));
+            }
+        }
     }
-    if !draft.is(conditions::DISRUPTED) {
-        let message = format!("node {} has not been ready for {}s", node.name, times.repair_after.as_secs());
-        draft.condition(conditions::DISRUPTED, Truth::True, DisruptionReason::Sick.as_str(), &message);
-        draft.note(true, DisruptionReason::Sick.as_str(), &format!("{message}; it is replaced"));
+    sick
+}
+
+/// Marks a claim as one whose node is to be replaced because it does not work.
+fn sicken(draft: &mut Draft<'_>, message: &str) {
+    let reason = DisruptionReason::Sick.as_str();
+    if !draft.is_for(conditions::DISRUPTED, reason) {
+        draft.condition(conditions::DISRUPTED, Truth::True, reason, message);
+        draft.note(true, reason, &format!("{message}; it is replaced"));
     }
 }
 

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use windlass_providers::{ProviderError, Termination};
+use windlass_core::Text;
+use windlass_providers::{Machine, ProviderError, Termination};
 
 use super::{Answer, Nominations};
 
@@ -15,8 +16,26 @@ pub struct Memory {
     pub errors: u32,
     /// The nominations of pods to the claim's node; who is missing is looked up each time.
     pub nominations: Nominations,
+    /// What the provider last said about how long the machine will do.
+    pub outlook: Option<Outlook>,
     /// The answer to the last effect, not yet looked at.
     pub answer: Option<Answer>,
+}
+
+/// How long a machine will do, as its provider sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outlook {
+    /// When the provider will end it.
+    pub ends_at: Option<Timestamp>,
+    /// In which way it is not what the provider would launch today.
+    pub drift: Option<Text>,
+}
+
+impl Outlook {
+    /// What a provider says of a machine.
+    pub fn of(machine: &Machine) -> Self {
+        Self { ends_at: machine.ends_at, drift: machine.drift.clone() }
+    }
 }
 
 /// How sure it is that a machine does not exist. An error, a timeout or a single empty answer is never proof: it takes
@@ -63,8 +82,9 @@ impl Memory {
     /// Takes in the answer to an effect, to be looked at in the next step.
     pub fn take_in(&mut self, answer: Answer, absence_interval: Duration, now: Timestamp) {
         match &answer {
-            Answer::Got(Ok(_)) | Answer::Found(Ok(Some(_))) | Answer::Launched(Ok(_)) => {
+            Answer::Got(Ok(machine)) | Answer::Found(Ok(Some(machine))) | Answer::Launched(Ok(machine)) => {
                 self.absence = Absence::default();
+                self.outlook = Some(Outlook::of(machine));
             }
             Answer::Terminated(Ok(Termination::UnderWay)) => self.absence = Absence::default(),
             Answer::Found(Ok(None))
@@ -84,9 +104,10 @@ impl Memory {
 
     /// Takes in whether the machine was in a complete list of the provider's machines. Lists that lack it raise a
     /// suspicion, however many they are; only an answer about the machine itself can prove its absence.
-    pub fn listed(&mut self, there: bool, absence_interval: Duration, now: Timestamp) {
-        if there {
+    pub fn listed(&mut self, machine: Option<&Machine>, absence_interval: Duration, now: Timestamp) {
+        if let Some(machine) = machine {
             self.absence = Absence::default();
+            self.outlook = Some(Outlook::of(machine));
         } else if !self.absence.is_suspected() {
             self.absence = self.absence.said_again(now, absence_interval);
         }
@@ -119,9 +140,9 @@ mod tests {
 
     #[test]
     fn a_sight_of_the_machine_makes_its_absence_unproven_again() {
-        let mut memory = Memory::default();
+        let (mut memory, machine) = (Memory::default(), crate::lifecycle::tests::machine("u"));
         memory.take_in(Answer::Terminated(Ok(Termination::Gone)), INTERVAL, NOW);
-        memory.listed(true, INTERVAL, NOW + 1.second());
+        memory.listed(Some(&machine), INTERVAL, NOW + 1.second());
         memory.take_in(Answer::Found(Ok(None)), INTERVAL, NOW + 5.seconds());
         assert!(!memory.absence.is_proven());
     }

@@ -20,7 +20,7 @@ mod tests;
 mod together;
 
 pub use drain::{Blocked, DrainProgress};
-pub use memory::{Absence, Memory};
+pub use memory::{Absence, Memory, Outlook};
 pub(crate) use node_effects::delete_node;
 pub use nomination::{BeforeOpening, Nominations};
 pub(crate) use nomination::{nominate, waits_for};

@@ -14,12 +14,12 @@ use tracing::{debug, warn};
 use windlass_api::{NodeClaim, NodeClaimStatus, conditions, labels};
 use windlass_core::Text;
 use windlass_core::model::{Node, Readiness};
-use windlass_providers::Clock;
+use windlass_providers::{Clock, Machine};
 
 use super::node::waits_for;
 use super::nomination::nominate;
 use super::together::{Closed, ClosedNodes, Openings};
-use super::{Answer, Effect, Memory, Nominations, Observation, Times, nomination, step};
+use super::{Answer, Effect, Memory, Nominations, Observation, Outlook, Times, nomination, step};
 use crate::Settings;
 use crate::adapt;
 use crate::catalogue::Providers;
@@ -87,10 +87,12 @@ impl Shell {
     }
 
     /// Takes in a complete list of a provider's machines: which of its claims' machines are in it.
-    pub(crate) fn listed(&self, claim: &NodeClaim, there: bool) {
+    pub(crate) fn listed(&self, claim: &NodeClaim, machine: Option<&Machine>) {
         let now = self.clock.now();
-        self.memory(claim, |memory| memory.listed(there, self.settings.absence_interval, now));
-        if !there {
+        self.memory(claim, |memory| memory.listed(machine, self.settings.absence_interval, now));
+        let model = adapt::claim(claim);
+        let known = Outlook { ends_at: model.ends_at, drift: model.drift };
+        if machine.is_none_or(|machine| Outlook::of(machine) != known) {
             self.bus.claims.add(claim.name_any().into());
         }
     }
@@ -184,12 +186,14 @@ impl Shell {
             let node = there.and_then(|status| status.node_name.clone());
             let judged =
                 status.is_some_and(|status| conditions::is_true(&status.conditions, conditions::DISRUPTED));
+            let pool = claim.as_ref().and_then(|claim| index.definition(&claim.spec.pool_ref.name));
+            let repair_after = self.times.repair_after(pool.and_then(|definition| definition.repair.after));
             node.filter(|node| match index.node(node).map(|node| node.readiness) {
                 None => true,
                 Some(Readiness::Ready) => false,
                 Some(Readiness::NotReady { since }) => {
                     let passed = now.duration_since(since).max(SignedDuration::ZERO).unsigned_abs();
-                    passed >= self.times.repair_after && !judged
+                    repair_after.is_some_and(|limit| passed >= limit) && !judged
                 }
             })
         };
@@ -219,6 +223,8 @@ impl Shell {
             _ => Vec::new(),
         };
         let changed = index.nomination_changed();
+        let pool = index.definition(&claim.spec.pool_ref.name);
+        let repair = pool.map(|definition| definition.repair.clone()).unwrap_or_default();
         drop(index);
         let stays = claim.metadata.deletion_timestamp.is_none() && self.settings.nominates;
         let closed = match &registrant {
@@ -239,6 +245,8 @@ impl Shell {
             Observation {
                 registrant,
                 absence: memory.absence,
+                outlook: memory.outlook.clone(),
+                repair,
                 answer: memory.answer.take(),
                 errors: memory.errors,
                 nominations: Nominations { missing, changed, held_up, ..memory.nominations.clone() },

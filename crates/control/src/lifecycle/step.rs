@@ -1,14 +1,15 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use windlass_api::{NodeClaim, NodeClaimStatus};
+use windlass_api::{LimitedDuration, NodeClaim, NodeClaimStatus};
 use windlass_core::Text;
 use windlass_core::model::{OfferingKey, PodId};
 use windlass_providers::{Machine, ProviderError, Termination};
 
 use super::draft::Draft;
-use super::{Absence, DrainProgress, Nominations, leaving, living};
+use super::{Absence, DrainProgress, Nominations, Outlook, leaving, living};
 use crate::Settings;
+use crate::adapt::Repair;
 use crate::events::Note;
 use crate::index::Registrant;
 
@@ -21,6 +22,10 @@ pub struct Observation {
     pub absence: Absence,
     /// The answer to the last effect.
     pub answer: Option<Answer>,
+    /// What the provider last said about how long the machine will do.
+    pub outlook: Option<Outlook>,
+    /// When the claim's node is taken for sick.
+    pub repair: Repair,
     /// How many errors there were in a row.
     pub errors: u32,
     /// How far the pods that the claim was made for are nominated to its node.
@@ -147,6 +152,11 @@ impl From<&Settings> for Times {
 }
 
 impl Times {
+    /// How long a node may be not ready, where its pool says this; none means for ever.
+    pub fn repair_after(&self, pool: Option<LimitedDuration>) -> Option<Duration> {
+        pool.map_or(Some(self.repair_after), LimitedDuration::limit)
+    }
+
     /// How long to wait after the n-th error in a row.
     pub fn retry_after(&self, errors: u32) -> Duration {
         crate::settings::doubling(self.retry_base, self.retry_max, errors)

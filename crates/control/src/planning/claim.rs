@@ -24,6 +24,7 @@ pub(super) fn launched_claim(
         LaunchPurpose::PendingPods => ClaimPurpose::PendingPods,
         LaunchPurpose::MinNodes => ClaimPurpose::MinNodes,
         LaunchPurpose::Replacement => ClaimPurpose::Replacement,
+        LaunchPurpose::Headroom => ClaimPurpose::Headroom,
     };
     let offerings = launch.offerings.iter().map(|offering| ClaimOffering {
         instance_type: offering.key.instance_type.to_string(),
@@ -83,6 +84,10 @@ fn base(name: String, definition: &PoolDefinition, scope: Option<&str>, reason: 
         metadata: ObjectMeta {
             name: Some(name),
             labels: Some(own_labels),
+            annotations: pool
+                .template
+                .as_ref()
+                .map(|template| BTreeMap::from([(labels::TEMPLATE.to_owned(), template.to_string())])),
             // From the first moment: there is no time at which the claim could vanish and leave a machine.
             finalizers: Some(vec![labels::FINALIZER.to_owned()]),
             // Who deletes a pool wants its nodes drained and returned.

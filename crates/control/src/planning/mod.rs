@@ -28,6 +28,7 @@ pub(crate) use executor::Executor;
 use crate::Settings;
 use crate::controller::Bus;
 use crate::events::{Note, about_ours, about_pod};
+use crate::index::Index;
 use crate::lifecycle::{nominate, waits_for};
 use futile::futile;
 
@@ -120,7 +121,7 @@ impl Planner {
     fn decide(&self) -> Option<Plan> {
         let snapshot = {
             let index = self.bus.index.lock();
-            index.is_synced().then(|| index.snapshot(&self.settings.plan))?
+            index.is_synced().then(|| index.snapshot(&self.plan_settings(&index)))?
         };
         let started = Instant::now();
         let now = self.clock.now();
@@ -133,7 +134,7 @@ impl Planner {
                 for pod in &futile {
                     index.hold_pod(pod, &self.settings, now);
                 }
-                index.snapshot(&self.settings.plan)
+                index.snapshot(&self.plan_settings(&index))
             };
             (decision, report) = self.ask(&snapshot, now);
         }
@@ -157,6 +158,11 @@ impl Planner {
         self.bus.index.lock().expect(&decision.placements);
         self.tell(&decision, &report);
         Some(decision)
+    }
+
+    fn plan_settings(&self, index: &Index) -> windlass_core::model::Settings {
+        let paused = index.paused(&self.settings.namespace);
+        windlass_core::model::Settings { paused, ..self.settings.plan.clone() }
     }
 
     fn ask(&self, snapshot: &Snapshot, now: Timestamp) -> (Plan, Report) {
@@ -200,7 +206,7 @@ impl Planner {
         }
         for short in &report.short_pools {
             let Some(definition) = index.definition(&short.pool) else { continue };
-            let message = format!("fewer nodes than the pool's minimum: {}", short.exclusion);
+            let message = format!("fewer nodes than the pool is to keep: {}", short.exclusion);
             let about = about_ours("NodePool", &short.pool, &definition.uid);
             self.bus.events.say(Note { about, warning: true, reason: "BelowMinimum", message });
         }

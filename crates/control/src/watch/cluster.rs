@@ -5,6 +5,7 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::ObjectMeta;
+use windlass_api::labels;
 
 use super::{Watched, name, namespaced};
 use crate::adapt;
@@ -83,11 +84,17 @@ impl Watched for Namespace {
     const KIND: Kind = Kind::Namespace;
 
     fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
-        index.saw_namespace(name(&self.metadata).into(), adapt::namespace(&self))
+        let annotations = self.metadata.annotations.as_ref();
+        let why = annotations.and_then(|all| all.get(labels::PAUSED)).map(|why| why.as_str().into());
+        let mut changed = index.saw_pause(name(&self.metadata), why);
+        changed |= index.saw_namespace(name(&self.metadata).into(), adapt::namespace(&self));
+        changed
     }
 
     fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {
-        index.namespaces.lost(name(gone))
+        let mut changed = index.saw_pause(name(gone), None);
+        changed |= index.namespaces.lost(name(gone));
+        changed
     }
 
     fn retain(index: &mut Index, seen: &BTreeSet<String>, _: Timestamp) -> Changed {

@@ -31,6 +31,14 @@ pub struct Claim {
     pub disrupted: Option<DisruptionReason>,
     /// What was decided about it, where it is to go and others may take its place.
     pub decision: Option<Decision>,
+    /// What its pool's template was when it was made, in short, where that is known.
+    pub template: Option<Text>,
+    /// Why its provider would launch it differently today, in words, if it would.
+    pub drift: Option<Text>,
+    /// When its provider will end its machine, where it says so.
+    pub ends_at: Option<Timestamp>,
+    /// Whether somebody asked for another in its place.
+    pub asked_to_go: bool,
     /// Whether it is being deleted.
     pub deleting: bool,
     /// When it was made.

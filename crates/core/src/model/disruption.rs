@@ -14,16 +14,39 @@ pub enum DisruptionReason {
     Empty,
     /// Its pods could run for less elsewhere.
     Underutilized,
+    /// It is not what its pool would launch today.
+    Drifted,
+    /// Its time is nearly over.
+    Expiring,
+    /// Its pool is to have fewer nodes.
+    Surplus,
+    /// Somebody asked for another in its place.
+    Manual,
     /// It has not been ready for too long.
     Sick,
 }
 
 impl DisruptionReason {
+    /// All reasons.
+    pub const ALL: [Self; 7] = [
+        Self::Empty,
+        Self::Underutilized,
+        Self::Drifted,
+        Self::Expiring,
+        Self::Surplus,
+        Self::Manual,
+        Self::Sick,
+    ];
+
     /// The reason in conditions, events and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "Empty",
             Self::Underutilized => "Underutilized",
+            Self::Drifted => "Drifted",
+            Self::Expiring => "Expiring",
+            Self::Surplus => "Surplus",
+            Self::Manual => "Manual",
             Self::Sick => "Sick",
         }
     }
@@ -33,10 +56,7 @@ impl FromStr for DisruptionReason {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        [Self::Empty, Self::Underutilized, Self::Sick]
-            .into_iter()
-            .find(|reason| reason.as_str() == text)
-            .ok_or(())
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text).ok_or(())
     }
 }
 

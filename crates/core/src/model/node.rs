@@ -23,6 +23,8 @@ pub struct Node {
     pub allocatable: Resources,
     /// Whether its kubelet says it is well.
     pub readiness: Readiness,
+    /// What else is said of it, apart from whether it is ready.
+    pub conditions: Vec<NodeCondition>,
     /// Whether it is cordoned.
     pub unschedulable: bool,
     /// Whether it is being deleted.
@@ -35,6 +37,8 @@ pub struct Node {
     pub held: bool,
     /// Until when it is not to be disturbed, where it says so.
     pub stays_until: Option<Timestamp>,
+    /// Whether somebody asked for another in its place.
+    pub asked_to_go: bool,
 }
 
 /// Whether a node's kubelet says it is well.
@@ -47,6 +51,17 @@ pub enum Readiness {
         /// Since when.
         since: Timestamp,
     },
+}
+
+/// Something that is said of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeCondition {
+    /// What it is about.
+    pub kind: Text,
+    /// `True`, `False` or `Unknown`.
+    pub status: Text,
+    /// Since when.
+    pub since: Timestamp,
 }
 
 impl Node {

@@ -67,6 +67,10 @@ pub struct Pod {
     pub deleting: bool,
     /// Until when its node is not to be disturbed, where it says so.
     pub stays_until: Option<Timestamp>,
+    /// Whether it may be evicted although nobody would make it anew.
+    pub may_go: bool,
+    /// When it came to its node, where that is known.
+    pub bound_at: Option<Timestamp>,
 }
 
 /// Where a pod stands.

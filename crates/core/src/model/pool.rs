@@ -24,6 +24,12 @@ pub struct Pool {
     pub taints: Vec<Taint>,
     /// Taints that something else removes from its nodes.
     pub startup_taints: Vec<Taint>,
+    /// What its nodes look like apart from the machine, in short: nodes that were made when it was otherwise have drifted.
+    pub template: Option<Text>,
+    /// How long its nodes live; none means for ever.
+    pub expire_after: Option<Duration>,
+    /// How long before their end nodes are replaced.
+    pub rotate_before: Duration,
     /// How long a drain of its nodes may take.
     pub termination_grace_period: Option<Duration>,
     /// How many different values of a label the ways to get a machine must have at least.
@@ -37,6 +43,20 @@ pub struct Pool {
     pub max_nodes: Option<u32>,
     /// The number of nodes that it keeps.
     pub min_nodes: u32,
+    /// The number of nodes that it has whatever pods ask for, where that is fixed; then it is its minimum as well.
+    pub replicas: Option<u32>,
+    /// The number of nodes on which nothing runs that it keeps ready.
+    pub spare_nodes: u32,
+    /// How much of what its nodes have is to be asked for by pods.
+    pub utilization: Vec<Utilization>,
+    /// How long pods wait before machines of this pool are got for them.
+    pub scale_up_window: Duration,
+    /// How long after its last launch no node is given back for the sake of money.
+    pub scale_down_window: Duration,
+    /// How many machines may be launched within a minute.
+    pub launches_per_minute: Option<u32>,
+    /// How many nodes may go within a minute.
+    pub removals_per_minute: Option<u32>,
     /// When nodes on which pods run are given back.
     pub consolidation: Consolidation,
     /// What has to be saved per hour for each pod that moves.
@@ -47,6 +67,8 @@ pub struct Pool {
     pub budgets: Vec<DisruptionBudget>,
     /// Why nothing may be launched from it just now, in words.
     pub unusable: Option<Text>,
+    /// Whether its nodes are to be left as they are.
+    pub paused: bool,
     /// The machines on offer.
     pub instance_types: Arc<Vec<InstanceType>>,
 }
@@ -58,4 +80,15 @@ pub struct Performance {
     pub requirements: Requirements,
     /// 100 is as fast as others; a machine of 125 is worth a quarter more of its price.
     pub percent: u32,
+}
+
+/// How much of a resource of a pool's nodes is to be asked for by pods, in percent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Utilization {
+    /// Which resource.
+    pub resource: Text,
+    /// While less is asked for, nodes are given back whose pods fit on others.
+    pub floor: Option<u32>,
+    /// While more is asked for, nodes are added.
+    pub ceiling: Option<u32>,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    AttachLimits, Claim, Labels, Node, Pod, PodId, PodShape, Pool, Selector, StorageClass, Volume,
+    AttachLimits, Claim, Labels, Node, Pod, PodId, PodShape, Pool, Resources, Selector, StorageClass, Volume,
     VolumeClaim,
 };
 use crate::Text;
@@ -39,8 +39,21 @@ pub struct Snapshot {
     pub last_pod_change: Arc<BTreeMap<Text, Timestamp>>,
     /// Pods for which machines were got that did not help them, and until when they get no further ones.
     pub held: Arc<BTreeMap<PodId, Timestamp>>,
+    /// Pods that nobody made and for which there is to be room nevertheless: who makes such a pod finds it ready.
+    pub reserves: Arc<Vec<Arc<Pod>>>,
+    /// What has happened within the last minute.
+    pub recent: Arc<Recent>,
     /// How to plan.
     pub settings: Settings,
+}
+
+/// What has happened within the last minute, for each pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// When claims were made.
+    pub launches: BTreeMap<Text, Vec<Timestamp>>,
+    /// When claims were deleted.
+    pub removals: BTreeMap<Text, Vec<Timestamp>>,
 }
 
 /// A daemonset: a pod that every node it fits will carry.
@@ -87,6 +100,22 @@ pub struct Settings {
     pub start_up: Duration,
     /// The time within which replacing machines has to pay.
     pub pays_within: Duration,
+    /// How long what was decided about a node may wait for its pods to be allowed to leave before it is taken back.
+    pub decision_patience: Duration,
+    /// Why everything is to be left as it is, in words, if it is.
+    pub paused: Option<Text>,
+    /// Ceilings on the sum of all pools' machines.
+    pub limits: Resources,
+    /// The ceiling on the number of all pools' machines.
+    pub max_nodes: Option<u32>,
+    /// How many machines may be launched within a minute, over all pools.
+    pub launches_per_minute: Option<u32>,
+    /// How many nodes may go within a minute, over all pools.
+    pub removals_per_minute: Option<u32>,
+    /// How long a pod stays where it is before it is moved for the sake of money.
+    pub moves_apart: Duration,
+    /// How long before the end of its machine a node is drained at the latest, also if nothing is ready to take its place.
+    pub last_call: Duration,
 }
 
 impl Default for Settings {
@@ -102,6 +131,14 @@ impl Default for Settings {
             max_sick_percent: 20,
             start_up: Duration::from_mins(3),
             pays_within: Duration::from_mins(60),
+            decision_patience: Duration::from_mins(15),
+            last_call: Duration::from_mins(1),
+            paused: None,
+            limits: Resources::new(),
+            max_nodes: None,
+            launches_per_minute: None,
+            removals_per_minute: None,
+            moves_apart: Duration::from_mins(5),
         }
     }
 }

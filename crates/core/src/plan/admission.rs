@@ -63,6 +63,13 @@ impl Admission {
         Self(nodes.fold(first, |all, node| all.iter().zip(&node).map(|(all, node)| *all && *node).collect()))
     }
 
+    /// Takes back that the node meets some constraints.
+    pub(super) fn forbid(&mut self, constraints: impl Fn(usize) -> bool) {
+        for (_, met) in self.0.iter_mut().enumerate().filter(|(number, _)| constraints(*number)) {
+            *met = false;
+        }
+    }
+
     pub(super) fn allows(&self, constraint: usize) -> bool {
         self.0.get(constraint).copied().unwrap_or(false)
     }

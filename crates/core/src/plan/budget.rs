@@ -1,18 +1,23 @@
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::candidate::Candidate;
 use super::view::View;
 use crate::Text;
-use crate::model::{OfferingKey, Pool, Resources};
+use crate::model::{OfferingKey, Pool, Resources, Settings};
 
 /// What may still be launched: what the pools' limits leave, and what the providers have. Every claim counts as the
 /// largest machine that it may become, so that limits hold at every moment whatever is got.
 #[derive(Clone)]
 pub(super) struct Budget<'a> {
     now: Timestamp,
+    settings: &'a Settings,
     pools: Vec<Allowance<'a>>,
+    /// What all pools together may still launch.
+    all: Ceiling,
+    /// When more may be launched by the clock.
+    renews_at: Option<Timestamp>,
     /// By provider and offering; pools share what their provider has.
     stock: BTreeMap<(&'a str, OfferingKey), u32>,
 }
@@ -21,22 +26,55 @@ pub(super) struct Budget<'a> {
 #[derive(Clone)]
 struct Allowance<'a> {
     pool: &'a Pool,
+    own: Ceiling,
+}
+
+/// What may still be launched under a limit.
+#[derive(Clone)]
+struct Ceiling {
     nodes: Option<u32>,
     left: Resources,
+    /// How many more within this minute.
+    soon: Option<u32>,
 }
 
 impl<'a> Budget<'a> {
     pub(super) fn new(view: &View<'a>, pools: &[&'a Pool]) -> Self {
+        let recent = Pace::of(view);
         let allowances = pools.iter().map(|pool| {
-            let mut allowance = Allowance { pool, nodes: pool.max_nodes, left: pool.limits.clone() };
+            let soon = recent.left(pool.launches_per_minute, Some(&pool.name));
+            let own = Ceiling { nodes: pool.max_nodes, left: pool.limits.clone(), soon };
+            let mut allowance = Allowance { pool, own };
             for claim in view.claims_in(&pool.name) {
-                allowance.spend(&claim.counted(), 1);
+                allowance.own.spend(&claim.counted(), 1);
             }
+            allowance.own.soon = soon;
             allowance
         });
-        let mut budget = Self { now: view.now, pools: allowances.collect(), stock: BTreeMap::new() };
+        let pools_left = allowances.collect();
+        let settings = &view.snapshot.settings;
+        let soon = recent.left(settings.launches_per_minute, None);
+        let mut all = Ceiling { nodes: settings.max_nodes, left: settings.limits.clone(), soon };
+        for claim in view.snapshot.claims.values() {
+            all.spend(&claim.counted(), 1);
+        }
+        all.soon = soon;
+        let renews_at = recent.renews_at(view);
+        let (now, stock) = (view.now, BTreeMap::new());
+        let mut budget = Self { now, settings, pools: pools_left, all, renews_at, stock };
         budget.count_stock(view, pools);
         budget
+    }
+
+    /// When more may be launched by the clock, if nothing more may now.
+    pub(super) fn renews_at(&self) -> Option<Timestamp> {
+        let mut ceilings = self.pools.iter().map(|allowance| &allowance.own).chain([&self.all]);
+        self.renews_at.filter(|_| ceilings.any(|ceiling| ceiling.soon == Some(0)))
+    }
+
+    /// The limits that a pool is under.
+    fn ceilings(&self, pool: usize) -> impl Iterator<Item = &Ceiling> {
+        self.pools.get(pool).map(|allowance| &allowance.own).into_iter().chain([&self.all])
     }
 
     fn count_stock(&mut self, view: &View<'a>, pools: &[&'a Pool]) {
@@ -82,13 +120,16 @@ impl<'a> Budget<'a> {
 
     /// How many more nodes a pool may have.
     pub(super) fn nodes_left(&self, pool: usize) -> Option<u32> {
-        self.pools.get(pool)?.nodes
+        self.ceilings(pool).flat_map(|ceiling| [ceiling.nodes, ceiling.soon]).flatten().min()
     }
 
     /// What is left of each resource that a pool limits.
     pub(super) fn limits_left(&self, pool: usize) -> Vec<(Text, i64)> {
-        let left = self.pools.get(pool).map(|allowance| &allowance.left);
-        left.into_iter().flat_map(Resources::iter).map(|(name, left)| (name.clone(), left)).collect()
+        let mut least: BTreeMap<Text, i64> = BTreeMap::new();
+        for (name, left) in self.ceilings(pool).flat_map(|ceiling| ceiling.left.iter()) {
+            least.entry(name.clone()).and_modify(|least| *least = left.min(*least)).or_insert(left);
+        }
+        least.into_iter().collect()
     }
 
     /// Whether the provider has one of these as far as is known.
@@ -104,11 +145,10 @@ impl<'a> Budget<'a> {
 
     /// How many of these the pool's limits allow, up to a number.
     fn within_limits(&self, candidate: &Candidate<'_>, at_most: usize) -> usize {
-        let Some(allowance) = self.pools.get(candidate.pool_number) else {
-            return 0;
-        };
-        let at_most = allowance.nodes.map_or(at_most, |nodes| at_most.min(nodes as usize));
-        allowance.left.iter().fold(at_most, |most, (name, left)| {
+        let pool = candidate.pool_number;
+        let at_most = self.nodes_left(pool).map_or(at_most, |nodes| at_most.min(nodes as usize));
+        let left = self.ceilings(pool).flat_map(|ceiling| ceiling.left.iter());
+        left.fold(at_most, |most, (name, left)| {
             let capacity = candidate.instance_type.capacity.get(name);
             if capacity <= 0 {
                 return most;
@@ -125,43 +165,86 @@ impl<'a> Budget<'a> {
         let Some(allowance) = self.pools.get_mut(candidate.pool_number) else {
             return;
         };
-        allowance.spend(&candidate.instance_type.capacity, times);
+        allowance.own.spend(&candidate.instance_type.capacity, times);
+        self.all.spend(&candidate.instance_type.capacity, times);
     }
 
     /// Lets a launch that counts for so much become this machine instead, if limits and stock allow that; then it
     /// counts for the larger of both.
     pub(super) fn widen(&mut self, counted: &mut Resources, candidate: &Candidate<'_>) -> bool {
-        let Some(allowance) = self.pools.get_mut(candidate.pool_number) else {
-            return false;
-        };
         let mut wider = counted.clone();
         wider.raise_to(&candidate.instance_type.capacity);
         let growth = |name: &str| wider.get(name).saturating_sub(counted.get(name));
-        if allowance.left.iter().any(|(name, left)| growth(name) > left.max(0)) {
+        if self.limits_left(candidate.pool_number).iter().any(|(name, left)| growth(name) > (*left).max(0)) {
             return false;
         }
-        allowance.change(|name, left| left.saturating_sub(growth(name)));
+        let own = self.pools.get_mut(candidate.pool_number).map(|allowance| &mut allowance.own);
+        for ceiling in own.into_iter().chain([&mut self.all]) {
+            ceiling.change(|name, left| left.saturating_sub(growth(name)));
+        }
         *counted = wider;
         true
     }
 
-    /// The limit of its pool that stands against launching one of these: its name and what it is.
+    /// The limit of its pool or of all that stands against launching one of these: its name and what it is.
     pub(super) fn limit_reached(&self, candidate: &Candidate<'_>) -> Option<(Text, String)> {
-        let Allowance { pool, nodes, left } = self.pools.get(candidate.pool_number)?;
-        if *nodes == Some(0) {
-            return Some(("nodes".into(), pool.max_nodes.unwrap_or_default().to_string()));
-        }
+        let settings = self.settings;
+        let Allowance { pool, own } = self.pools.get(candidate.pool_number)?;
         let capacity = &candidate.instance_type.capacity;
-        let (name, _) = left.iter().find(|(name, left)| capacity.get(name) > (*left).max(0))?;
-        Some((name.clone(), Resources::show(name, pool.limits.get(name))))
+        let of_pool = (pool.max_nodes, pool.launches_per_minute, &pool.limits, "");
+        let of_all = (settings.max_nodes, settings.launches_per_minute, &settings.limits, " of all pools");
+        for (ceiling, (nodes, soon, limits, whose)) in [(own, of_pool), (&self.all, of_all)] {
+            if ceiling.nodes == Some(0) {
+                return Some((format!("nodes{whose}").into(), nodes.unwrap_or_default().to_string()));
+            }
+            if ceiling.soon == Some(0) {
+                let most = soon.unwrap_or_default().to_string();
+                return Some((format!("launches{whose} a minute").into(), most));
+            }
+            let short = ceiling.left.iter().find(|(name, left)| capacity.get(name) > (*left).max(0));
+            if let Some((name, _)) = short {
+                return Some((format!("{name}{whose}").into(), Resources::show(name, limits.get(name))));
+            }
+        }
+        None
     }
 }
 
-impl Allowance<'_> {
+/// How much was launched within the last minute.
+struct Pace<'a> {
+    launches: BTreeMap<&'a Text, Vec<Timestamp>>,
+}
+
+impl<'a> Pace<'a> {
+    fn of(view: &View<'a>) -> Self {
+        let recent = |at: &Timestamp| view.now.duration_since(*at) < MINUTE;
+        let launches = view.snapshot.recent.launches.iter();
+        let launches = launches.map(|(pool, times)| (pool, times.iter().copied().filter(recent).collect()));
+        Self { launches: launches.collect() }
+    }
+
+    /// How many more of so many a minute may be launched, in one pool or in all.
+    fn left(&self, most: Option<u32>, pool: Option<&Text>) -> Option<u32> {
+        let counted = self.launches.iter().filter(|(of, _)| pool.is_none_or(|pool| pool == **of));
+        let count: usize = counted.map(|(_, times)| times.len()).sum();
+        most.map(|most| most.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX)))
+    }
+
+    fn renews_at(&self, view: &View<'_>) -> Option<Timestamp> {
+        let first = self.launches.values().flatten().min().copied();
+        first.unwrap_or(view.now).checked_add(MINUTE).ok()
+    }
+}
+
+/// The time for which launches are counted.
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+impl Ceiling {
     /// Sets aside so many nodes. A negative capacity would raise a limit, so it counts as none.
     fn spend(&mut self, capacity: &Resources, times: usize) {
         let count = u32::try_from(times).unwrap_or(u32::MAX);
         self.nodes = self.nodes.map(|nodes| nodes.saturating_sub(count));
+        self.soon = self.soon.map(|soon| soon.saturating_sub(count));
         self.change(|name, left| {
             left.saturating_sub(capacity.get(name).max(0).saturating_mul(i64::from(count)))
         });

@@ -34,6 +34,8 @@ pub(super) enum Cause {
     /// The scheduler is about to look at them, or they are on a node that is on its way out. Nodes that they may go
     /// to stay, but no machine is got for them: most will find their place by themselves.
     Passing,
+    /// Nobody made them, but there is to be room for them.
+    Reserve,
 }
 
 impl Cause {
@@ -46,6 +48,7 @@ impl Cause {
             Self::Held(_) => 3,
             Self::Expendable => 4,
             Self::Passing => 5,
+            Self::Reserve => 6,
         }
     }
 }
@@ -81,7 +84,7 @@ impl Class {
         let no = |cause: &Cause| match cause {
             Cause::Held(_) | Cause::Passing | Cause::Expendable => true,
             Cause::Moving { provided, .. } => *provided,
-            Cause::Pending | Cause::Sick(_) => false,
+            Cause::Pending | Cause::Sick(_) | Cause::Reserve => false,
         };
         !no(&self.cause)
     }
@@ -103,8 +106,8 @@ pub(super) fn silence_ends(view: &View<'_>, needy: &[(Cause, &Pod)]) -> Option<T
 
 /// The pods that need a place, and why.
 pub(super) fn needy<'a>(view: &View<'a>, gives_up: impl Fn(&str) -> bool) -> Vec<(Cause, &'a Pod)> {
-    let pods = view.snapshot.pods.values();
-    pods.filter_map(|pod| Some((cause(view, pod, &gives_up)?, &**pod))).collect()
+    let pods = view.snapshot.pods.values().filter_map(|pod| Some((cause(view, pod, &gives_up)?, &**pod)));
+    pods.chain(view.snapshot.reserves.iter().map(|pod| (Cause::Reserve, &**pod))).collect()
 }
 
 /// Puts pods together that are the same to the planner. Those whose volumes cannot be had anywhere are left out, with
@@ -123,7 +126,10 @@ pub(super) fn group<'a>(
     for (cause, pod) in needy {
         let related = !kin.is_empty();
         let labels = related.then_some(Arc::as_ptr(&pod.labels));
-        let address = (cause.clone(), Arc::as_ptr(&pod.shape), labels, related.then_some(&pod.id.namespace));
+        // Whose wish it is tells reserves apart.
+        let wish = (cause == Cause::Reserve).then_some(&pod.id);
+        let address =
+            (cause.clone(), wish, Arc::as_ptr(&pod.shape), labels, related.then_some(&pod.id.namespace));
         let known = by_address.get(&address).copied().filter(|_| pod.volume_claims.is_empty());
         let number = match known {
             Some(number) => number,
@@ -139,7 +145,7 @@ pub(super) fn group<'a>(
                 };
                 let relations =
                     Arc::new(if related { kin.relations(keys, pod) } else { Relations::default() });
-                let content = (cause.clone(), pod.shape.clone(), relations.clone(), needs.clone());
+                let content = (cause.clone(), wish, pod.shape.clone(), relations.clone(), needs.clone());
                 let number = *by_content.entry(content).or_insert_with(|| {
                     let shape = pod.shape.clone();
                     groups.push(Group { cause, shape, relations, needs, pods: Vec::new() });

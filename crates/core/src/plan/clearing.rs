@@ -104,7 +104,7 @@ impl<'p> Floor<'p> {
             }
         }
         let placed: usize = spots.iter().flatten().map(|spot| spot.count).sum();
-        if placed == aboard.iter().map(|class| class.pods.len()).sum() {
+        if placed == aboard.iter().map(|class| class.pods.len()).sum::<usize>() {
             self.taken.extend(spots.iter().flatten().map(|spot| spot.place));
             let smallest = &self.smallest;
             self.open.retain(|open| open.has_room_for(smallest));

@@ -13,7 +13,8 @@ use super::clearing::{Floor, Leaver};
 use super::decision::{Disruption, Launch, Placement, Plan, Target};
 use super::leave::Leave;
 use super::place::Place;
-use super::report::Report;
+use super::report::{Report, Reserved};
+use super::spare::Spares;
 use super::view::View;
 use super::{Trial, empty, guards, minimum, try_out, with_groups, words};
 use crate::model::{
@@ -76,6 +77,8 @@ struct Mover<'a> {
     node: &'a Node,
     pool: &'a Pool,
     pods: Vec<&'a Pod>,
+    /// Whether it may go because that is cheaper, rather than only because too little of its pool is used.
+    for_money: bool,
 }
 
 /// How often it is tried to leave pods where they are that would find no place when all move together.
@@ -86,13 +89,19 @@ const MORE: usize = 4;
 
 /// Nodes that could go, if it pays.
 ///
-/// A node that pods are expected on is left alone.
-pub(super) fn propose(view: &View<'_>, expected: &[Placement], search: &mut dyn Budget) -> Option<Proposal> {
+/// A node that pods are expected on is left alone, and room that is kept for others stays.
+pub(super) fn propose(
+    view: &View<'_>,
+    expected: &[Placement],
+    reserves: &[Reserved],
+    search: &mut dyn Budget,
+) -> Option<Proposal> {
     let expected = expected.iter().map(|placement| &placement.target).collect();
     let movers = movers(view, &expected);
-    let cleared = cleared(view, &movers);
-    let by_clearing = weigh(view, &movers, &cleared, Vec::new());
-    let by_replacing = replaced(view, &movers, &cleared, search);
+    let unreserved = reserves.iter().map(Reserved::missing).sum();
+    let (cleared, launches) = cleared(view, &movers, unreserved);
+    let by_clearing = weigh(view, &movers, &cleared, launches);
+    let by_replacing = replaced(view, &movers, &cleared, unreserved, search);
     let gain = |proposal: &Proposal| proposal.gain;
     [by_clearing, by_replacing].into_iter().flatten().max_by_key(gain)
 }
@@ -100,23 +109,26 @@ pub(super) fn propose(view: &View<'_>, expected: &[Placement], search: &mut dyn 
 /// The nodes that may go, those first that save most for each pod that moves.
 fn movers<'a>(view: &View<'a>, expected: &BTreeSet<&Target>) -> Vec<Mover<'a>> {
     let claims = view.snapshot.claims.values().filter(|claim| view.stands(claim));
-    let mut movers: Vec<Mover<'_>> = claims.filter_map(|claim| mover(view, claim)).collect();
+    let spares = Spares::new(view, &BTreeSet::new());
+    let mut movers: Vec<Mover<'_>> = claims.filter_map(|claim| mover(view, claim, &spares)).collect();
     movers.retain(|mover| !expected.contains(&Target::Node(mover.node.name.clone())));
     let saved = |mover: &Mover<'_>| mover.price() / i64::try_from(1 + mover.pods.len()).unwrap_or(i64::MAX);
     movers.sort_by_cached_key(|mover| (Reverse(saved(mover)), mover.claim.name.clone()));
     movers
 }
 
-fn mover<'a>(view: &View<'a>, claim: &'a Claim) -> Option<Mover<'a>> {
+fn mover<'a>(view: &View<'a>, claim: &'a Claim, spares: &Spares<'_, '_>) -> Option<Mover<'a>> {
     let node = view.node_of(&claim.name)?;
     let pool = view.snapshot.pools.get(&claim.pool)?;
-    if pool.consolidation != Consolidation::Underutilized {
+    let for_money = pool.consolidation == Consolidation::Underutilized;
+    if pool.paused || pool.replicas.is_some() || !(for_money || spares.is_below_floor(pool)) {
         return None;
     }
     let pods: Vec<&Pod> = view.keeping(&node.name).filter(|pod| !pod.deleting).collect();
     let settled = empty::quiet_until(view, claim, node, pool).is_some_and(|until| until <= view.now);
-    let free = !pods.is_empty() && settled && guards::keeps(view, claim, node).is_none();
-    free.then_some(Mover { claim, node, pool, pods })
+    let keeps = || guards::keeps(view, claim, node).or_else(|| guards::keeps_for_rest(view, node));
+    let free = !pods.is_empty() && settled && keeps().is_none();
+    free.then_some(Mover { claim, node, pool, pods, for_money })
 }
 
 impl Mover<'_> {
@@ -131,14 +143,14 @@ impl Mover<'_> {
     }
 }
 
-/// The nodes whose pods all fit on others.
-fn cleared(view: &View<'_>, movers: &[Mover<'_>]) -> Vec<Text> {
+/// The nodes whose pods all fit on others, and what has to be launched nevertheless because of what pools keep ready.
+fn cleared(view: &View<'_>, movers: &[Mover<'_>], unreserved: usize) -> (Vec<Text>, Vec<Launch>) {
     let mut quota = Quota::new(view);
     // Those that stay in any case are there to take pods.
-    let may_go = |mover: &&Mover<'_>| mover.price() > mover.due() && quota.allows(mover);
+    let may_go = |mover: &&Mover<'_>| quota.pays(mover) && quota.allows(mover);
     let movers: Vec<&Mover<'_>> = movers.iter().filter(may_go).collect();
     if movers.is_empty() {
-        return Vec::new();
+        return Default::default();
     }
     let needy = movers.iter().flat_map(|mover| {
         let cause = Cause::Moving { claim: mover.claim.name.clone(), provided: true };
@@ -153,50 +165,53 @@ fn cleared(view: &View<'_>, movers: &[Mover<'_>]) -> Vec<Text> {
         let mut floor = Floor::new(scene, &places, &leavers);
         let mut gone = Vec::new();
         for (mover, leaver) in movers.iter().zip(&leavers) {
-            if quota.allows(mover) && floor.clear(leaver) {
+            if quota.allows(mover) && quota.pays(mover) && floor.clear(leaver) {
                 quota.take(mover);
                 gone.push(mover.claim.name.clone());
             }
         }
         gone
     });
+    let mut launches = Vec::new();
     for _ in 0..REVIEWS {
         let trial = try_out(&without(view, &cleared, true), view.now, true, &mut Steps::new(0));
+        if trial.unreserved > unreserved {
+            return Default::default();
+        }
+        launches = trial.launches;
         let before = cleared.len();
         cleared.retain(|claim| !trial.lacking.contains(claim));
         if cleared.len() == before {
             break;
         }
     }
-    cleared
+    (cleared, launches)
 }
 
-/// How many nodes of each pool may still go: by its budgets, and for its minimum.
+/// How many nodes of each pool may still go: by its budgets, and for what it keeps.
 struct Quota<'v, 'a> {
     leave: Leave<'v, 'a>,
-    standing: BTreeMap<&'a Text, usize>,
+    spares: Spares<'v, 'a>,
 }
 
 impl<'v, 'a> Quota<'v, 'a> {
     fn new(view: &'v View<'a>) -> Self {
-        let mut standing: BTreeMap<&Text, usize> = BTreeMap::new();
-        for claim in view.snapshot.claims.values().filter(|claim| view.stands(claim)) {
-            *standing.entry(&claim.pool).or_default() += 1;
-        }
-        Self { leave: Leave::new(view), standing }
+        Self { leave: Leave::new(view), spares: Spares::new(view, &BTreeSet::new()) }
     }
 
     fn allows(&self, mover: &Mover<'a>) -> bool {
-        let standing = self.standing.get(&mover.pool.name).copied().unwrap_or_default();
-        standing > mover.pool.min_nodes as usize
+        self.spares.needs(mover.pool, mover.claim, false).is_none()
             && self.leave.allows(mover.pool, DisruptionReason::Underutilized).is_ok()
+    }
+
+    /// Whether it is worth its moves that a node goes, or too little of its pool is used in any case.
+    fn pays(&self, mover: &Mover<'a>) -> bool {
+        mover.for_money && mover.price() > mover.due() || self.spares.is_below_floor(mover.pool)
     }
 
     fn take(&mut self, mover: &Mover<'a>) {
         self.leave.take(&mover.pool.name);
-        if let Some(standing) = self.standing.get_mut(&mover.pool.name) {
-            *standing = standing.saturating_sub(1);
-        }
+        self.spares.take(&mover.pool.name, mover.claim, false);
     }
 }
 
@@ -220,8 +235,10 @@ fn replaced(
     view: &View<'_>,
     movers: &[Mover<'_>],
     cleared: &[Text],
+    unreserved: usize,
     search: &mut dyn Budget,
 ) -> Option<Proposal> {
+    let suits = |trial: &Trial| trial.lacking.is_empty() && trial.unreserved <= unreserved;
     let known: BTreeSet<&Text> = cleared.iter().collect();
     let mut quota = Quota::new(view);
     for mover in movers.iter().filter(|mover| known.contains(&mover.claim.name)) {
@@ -229,7 +246,7 @@ fn replaced(
     }
     let mut rest: Vec<(i64, &Mover<'_>)> = movers
         .iter()
-        .filter(|mover| !known.contains(&mover.claim.name))
+        .filter(|mover| mover.for_money && !known.contains(&mover.claim.name))
         .map(|mover| (waste(view, mover).saturating_sub(mover.due()), mover))
         .filter(|(waste, _)| *waste > 0)
         .collect();
@@ -250,8 +267,7 @@ fn replaced(
         let count_now = count.min(allowed.len());
         let going = going(count_now);
         let trial = try_out(&without(view, &going, false), view.now, false, &mut Steps::new(0));
-        let proposal =
-            if trial.lacking.is_empty() { weigh(view, movers, &going, trial.launches) } else { None };
+        let proposal = if suits(&trial) { weigh(view, movers, &going, trial.launches) } else { None };
         if let Some(proposal) = proposal
             && best.is_none_or(|(gain, _)| proposal.gain > gain)
         {
@@ -263,8 +279,8 @@ fn replaced(
         count *= MORE;
     }
     let going = going(best?.1);
-    let Trial { launches, lacking } = try_out(&without(view, &going, false), view.now, true, search);
-    let proposal = if lacking.is_empty() { weigh(view, movers, &going, launches)? } else { return None };
+    let trial = try_out(&without(view, &going, false), view.now, true, search);
+    let proposal = if suits(&trial) { weigh(view, movers, &going, trial.launches)? } else { return None };
     proposal.whichever_way(view)
 }
 
@@ -300,7 +316,9 @@ fn weigh(view: &View<'_>, movers: &[Mover<'_>], going: &[Text], launches: Vec<La
     let names: BTreeSet<&Text> = going.iter().collect();
     let movers = || movers.iter().filter(|mover| names.contains(&mover.claim.name));
     let freed: i64 = movers().map(Mover::price).sum();
-    let due: i64 = movers().map(Mover::due).sum();
+    let due: i64 = movers().filter(|mover| mover.for_money).map(Mover::due).sum();
+    // Where too little of a pool is used, its nodes go also if they cost nothing.
+    let wanted = movers().filter(|mover| !mover.for_money).count();
     let moves = movers().map(|mover| mover.pods.len()).sum();
     if !keeps_minimums(view, movers(), &launches) {
         return None;
@@ -308,7 +326,8 @@ fn weigh(view: &View<'_>, movers: &[Mover<'_>], going: &[Text], launches: Vec<La
     let cost: i64 =
         launches.iter().filter_map(|launch| launch.offerings.first()).map(|first| first.price.micros()).sum();
     let saves = freed.saturating_sub(cost);
-    let gain = saves.saturating_sub(due).saturating_sub(start_up(view, cost));
+    let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+    let gain = saves.saturating_sub(due).saturating_sub(start_up(view, cost)).saturating_add(wanted);
     let claims = going.to_vec();
     (gain > 0).then_some(Proposal { claims, launches, saves: Price::from_micros(saves), moves, gain })
 }

@@ -51,6 +51,8 @@ pub enum LaunchPurpose {
     MinNodes,
     /// A node that is going away.
     Replacement,
+    /// Room that the pool or somebody else wants kept ready.
+    Headroom,
 }
 
 /// Claims that are to go together, and what takes their place.

@@ -11,11 +11,11 @@ use super::choice::Concessions;
 use super::company;
 use super::decision::Target;
 use super::flexibility;
-use super::minimum;
 use super::optimise::{self, Packed};
 use super::place::Place;
 use super::scene::Scene;
 use super::sequence;
+use super::spare;
 use super::tally::Tally;
 use crate::model::Resources;
 use crate::pack;
@@ -139,7 +139,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 /// to come before, and to give up a wish. Mostly once is enough.
 const ROUNDS: usize = 64;
 
-/// Chooses machines for the pods that have no place and then for the pools' minima.
+/// Chooses machines for the pods that have no place and then for what the pools keep beside them.
 ///
 /// What a machine was got for is its own from then on, but pods that have a place without one may spread to the room
 /// that is left on it, here as in the next plan. That is played through here, so that the next plan finds nothing new.
@@ -159,7 +159,7 @@ pub(super) fn draft<'p, 'a>(
         drafts.extend(packed.drafts);
         if drafts.len() == known.0 {
             // Pods come first where there is not enough for all.
-            drafts.extend(minimum::missing(scene, &drafts, &assignment.tallies, &mut budget));
+            drafts.extend(spare::missing(scene, &drafts, &assignment, &mut budget));
         }
         if drafts.len() != known.0 {
             concessions.reconsider();
@@ -186,7 +186,7 @@ pub(super) fn draft<'p, 'a>(
         }
     }
     settle(&mut drafts, &assignment);
-    if minimum::drop_idle(scene, &mut drafts) {
+    if spare::drop_idle(scene, &assignment, &mut drafts) {
         assignment = scene.assign(&drafts);
         settle(&mut drafts, &assignment);
     }

@@ -5,7 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::assignment::Assignment;
 use super::decision::Target;
-use super::leave::{self, Leave};
+use super::leave::Leave;
+use super::spare::{self, Spares};
 use super::view::View;
 use super::words;
 use crate::Text;
@@ -21,33 +22,30 @@ pub(super) enum Verdict {
     StaysUntil(Timestamp, String),
 }
 
-/// Decides for all claims whose nodes stand which of them have been empty for long enough. Where a pool's minimum lets
-/// only some of them go, the most expensive do.
+/// Decides for all claims whose nodes stand which of them have been empty for long enough. Where a pool can do without only
+/// some of them, the most expensive go.
 pub(super) fn verdicts(view: &View<'_>, assignment: &Assignment) -> BTreeMap<Text, Verdict> {
-    let expected: BTreeSet<&Target> = assignment.spots.iter().flatten().map(|spot| &spot.target).collect();
+    let expected = spare::expected(assignment);
     let standing = view.snapshot.claims.values().filter(|claim| view.stands(claim));
     let mut claims: Vec<&Claim> = standing.map(AsRef::as_ref).collect();
     claims.sort_by_key(|claim| (Reverse(claim.price()), &claim.name));
-    let mut left: BTreeMap<&Text, usize> = BTreeMap::new();
-    for claim in &claims {
-        *left.entry(&claim.pool).or_default() += 1;
-    }
+    let mut spares = Spares::new(view, &expected);
     let mut leave = Leave::new(view);
     let mut verdicts = BTreeMap::new();
     for claim in claims {
         let Some(node) = view.node_of(&claim.name) else {
             continue;
         };
-        let left = left.entry(&claim.pool).or_default();
-        let mut verdict = verdict(view, claim, node, *left, &expected);
+        let mut verdict = verdict(view, claim, node, &spares, &expected);
         if let (Verdict::Goes(why), Some(pool)) = (&verdict, view.snapshot.pools.get(&claim.pool)) {
             match leave.allows(pool, DisruptionReason::Empty) {
                 Ok(()) => {
                     leave.take(&pool.name);
-                    *left = left.saturating_sub(1);
+                    spares.take(&pool.name, claim, true);
                 }
                 Err(budget) => {
-                    verdict = Verdict::held(format!("{why}, but {budget}"), leave::changes_at(pool, view.now))
+                    let until = leave.changes_at(pool, DisruptionReason::Empty);
+                    verdict = Verdict::held(format!("{why}, but {budget}"), until);
                 }
             }
         }
@@ -70,7 +68,7 @@ fn verdict(
     view: &View<'_>,
     claim: &Claim,
     node: &Node,
-    standing: usize,
+    spares: &Spares<'_, '_>,
     expected: &BTreeSet<&Target>,
 ) -> Verdict {
     let keep = view.keeping(&node.name).count();
@@ -86,8 +84,11 @@ fn verdict(
             claim.pool
         ));
     };
-    if standing <= pool.min_nodes as usize {
-        return Verdict::Stays(format!("kept for the pool's minimum of {}", pool.min_nodes));
+    if pool.paused {
+        return Verdict::Stays("empty, but its pool is paused".to_owned());
+    }
+    if let Some(why) = spares.needs(pool, claim, true) {
+        return Verdict::Stays(why);
     }
     empty(view, claim, node, pool)
 }

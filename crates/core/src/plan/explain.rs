@@ -1,17 +1,18 @@
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::admission::unmet_label;
 use super::budget::Budget;
 use super::candidate::Candidate;
 use super::class::{Cause, Class};
-use super::decision::Launch;
 use super::draft::Drafted;
 use super::flexibility::{Shortfall, shortfall};
-use super::minimum;
-use super::report::{Exclusion, PoolExclusion, Unplaced};
+use super::report::{Exclusion, PoolExclusion, Reserved, Unplaced};
 use super::rules::{At, Rule};
 use super::scene::Scene;
 use super::shortage::too_small;
+use super::spare;
 use crate::model::{Labels, PodId, Pool, tolerates_all};
 
 /// The reasons for what the plan does not do.
@@ -19,6 +20,7 @@ use crate::model::{Labels, PodId, Pool, tolerates_all};
 pub(super) struct Explanation {
     pub(super) unplaced: Vec<Unplaced>,
     pub(super) short_pools: Vec<PoolExclusion>,
+    pub(super) reserves: Vec<Reserved>,
     /// When something that could not be had lately may be tried again.
     pub(super) retry_at: Option<Timestamp>,
 }
@@ -26,7 +28,6 @@ pub(super) struct Explanation {
 pub(super) fn explain(
     scene: &Scene<'_, '_>,
     drafted: &Drafted<'_, '_>,
-    launches: &[Launch],
     stuck: Vec<(PodId, String)>,
 ) -> Explanation {
     let mut explanation = Explanation::default();
@@ -50,7 +51,7 @@ pub(super) fn explain(
                 let (priority, least) = (class.shape.priority, scene.view.snapshot.settings.min_priority);
                 Some(Exclusion::Priority { priority, least })
             }
-            Cause::Sick(_) | Cause::Moving { .. } | Cause::Passing => continue,
+            Cause::Sick(_) | Cause::Moving { .. } | Cause::Passing | Cause::Reserve => continue,
         };
         if everywhere.is_some() {
             explanation.unplaced.push(Unplaced { pods, everywhere, pools: Vec::new() });
@@ -62,8 +63,7 @@ pub(super) fn explain(
         explanation.unplaced.push(Unplaced { pods, everywhere: None, pools });
     }
     for (number, pool) in scene.pools.iter().enumerate() {
-        let gets = launches.iter().filter(|launch| launch.pool == pool.name).count();
-        if minimum::lacking(scene.view, pool, gets) == 0 {
+        if spare::lacking(scene, &drafted.assignment, &drafted.drafts, number) == 0 {
             continue;
         }
         let offered = offered(scene, |candidate| candidate.pool_number == number);
@@ -72,6 +72,9 @@ pub(super) fn explain(
         let exclusion = exclusion.unwrap_or_else(|| scarcity(&offered, &drafted.budget));
         explanation.short_pools.push(PoolExclusion { pool: pool.name.clone(), exclusion });
     }
+    let renews = [drafted.budget.renews_at(), scene.patience_ends];
+    explanation.retry_at = explanation.retry_at.into_iter().chain(renews.into_iter().flatten()).min();
+    explanation.reserves = reserves(scene, drafted);
     explanation
 }
 
@@ -90,6 +93,21 @@ fn offered<'s, 'a>(
     scene.candidates.iter().filter(|candidate| suits(candidate)).collect()
 }
 
+/// What became of the room that is to be kept ready.
+fn reserves(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> Vec<Reserved> {
+    let mut by_id: BTreeMap<&PodId, Reserved> = BTreeMap::new();
+    for (class, spots, _) in drafted.assignment.by_class(&scene.classes) {
+        let Some(id) = class.pods.first().filter(|_| class.cause == Cause::Reserve) else { continue };
+        let nothing = Reserved { id: id.clone(), wanted: 0, ready: 0, coming: 0 };
+        let reserved = by_id.entry(id).or_insert(nothing);
+        reserved.wanted += class.pods.len();
+        for spot in spots {
+            *if spot.ready { &mut reserved.ready } else { &mut reserved.coming } += spot.count;
+        }
+    }
+    by_id.into_values().collect()
+}
+
 /// Why a pool does not serve a class. Of several reasons the one that comes last on the way to a node is told, for it
 /// is the nearest miss.
 fn exclusion(scene: &Scene<'_, '_>, class: &Class, pool: &Pool, drafted: &Drafted<'_, '_>) -> PoolExclusion {
@@ -100,6 +118,10 @@ fn exclusion(scene: &Scene<'_, '_>, class: &Class, pool: &Pool, drafted: &Drafte
     let fitting: Vec<_> = matching.iter().copied().filter(|each| each.room.covers(&class.request)).collect();
     let exclusion = if let Some(closed) = closed(pool, &offered) {
         closed
+    } else if let Some(replicas) = pool.replicas {
+        Exclusion::Fixed { replicas }
+    } else if let Some(until) = scene.waits_until(class, pool) {
+        Exclusion::Window { until }
     } else if let Err(taint) = tolerates_all(&class.shape.tolerations, &pool.taints) {
         Exclusion::Taint { taint: taint.to_string() }
     } else if matching.is_empty() {

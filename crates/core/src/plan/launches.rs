@@ -9,7 +9,7 @@ use super::minimum;
 use super::scene::Scene;
 use super::words;
 use crate::Text;
-use crate::model::{Labels, PodId, Resources, well_known};
+use crate::model::{Labels, PodId, Pool, Resources, well_known};
 
 /// What ends up on one draft.
 #[derive(Default)]
@@ -18,6 +18,8 @@ struct Cargo {
     requests: Resources,
     pending: bool,
     sick: bool,
+    /// How many pods among them nobody has made yet.
+    reserved: usize,
     /// The claims whose pods are among them.
     replaces: BTreeSet<Text>,
 }
@@ -51,6 +53,10 @@ fn with_pods<'c>(class: &'c Class, spots: &'c [Spot]) -> impl Iterator<Item = (&
 
 impl Cargo {
     fn load(&mut self, class: &Class, pods: &[PodId]) {
+        if class.cause == Cause::Reserve {
+            self.reserved += pods.len();
+            return;
+        }
         self.pods.extend_from_slice(pods);
         self.pending |= class.cause == Cause::Pending;
         self.sick |= matches!(class.cause, Cause::Sick(_));
@@ -64,16 +70,18 @@ impl Cargo {
 }
 
 fn launch(scene: &Scene<'_, '_>, draft: &Draft<'_, '_>, cargo: Cargo) -> Launch {
-    let Cargo { pods, requests, pending, sick, replaces } = cargo;
+    let Cargo { pods, requests, pending, sick, reserved, replaces } = cargo;
     let pool = draft.first.pool;
     let replaces: Vec<Text> = replaces.into_iter().collect();
     let needs =
         || format!("{} that no node has: {}", words::need(pods.len(), &requests), words::names(&pods));
     let (purpose, message) = if pending {
         (LaunchPurpose::PendingPods, needs())
+    } else if pods.is_empty() && reserved > 0 {
+        let pods = words::count(reserved, "pod");
+        (LaunchPurpose::Headroom, format!("room is kept ready for {pods} that may come"))
     } else if pods.is_empty() {
-        let (least, has) = (pool.min_nodes as usize, minimum::lasting(scene.view, &pool.name));
-        (LaunchPurpose::MinNodes, format!("the pool keeps {} and has {has}", words::count(least, "node")))
+        idle(scene, pool)
     } else {
         let fate = if sick { "sick and will go" } else { "to go" };
         (LaunchPurpose::Replacement, format!("{} {fate}; {}", going(&replaces), needs()))
@@ -87,6 +95,20 @@ fn launch(scene: &Scene<'_, '_>, draft: &Draft<'_, '_>, cargo: Cargo) -> Launch 
         replaces,
         message,
     }
+}
+
+/// What a machine is for on which nobody is.
+fn idle(scene: &Scene<'_, '_>, pool: &Pool) -> (LaunchPurpose, String) {
+    let (least, has) = (pool.min_nodes as usize, minimum::lasting(scene.view, &pool.name));
+    if has < least {
+        let keeps = words::count(least, "node");
+        return (LaunchPurpose::MinNodes, format!("the pool keeps {keeps} and has {has}"));
+    }
+    let message = match pool.spare_nodes as usize {
+        0 => "more of the pool's nodes is asked for than is to be".to_owned(),
+        spare => format!("the pool keeps {} empty", words::count(spare, "node")),
+    };
+    (LaunchPurpose::Headroom, message)
 }
 
 fn going(claims: &[Text]) -> String {

@@ -5,7 +5,9 @@
 //! `tenure`), and the others are placed on the nodes that are there or on their way (`place`, `assignment`). For those that
 //! are left machines are chosen (`candidate`, `choice`, `wishes`), round by round (`draft`): first for pods that must share a
 //! node (`company`), then for the others, which are divided among zones and the like (`split`) and packed (`optimise`), all
-//! within what limits and providers allow (`budget`). Then each node is looked at for whether it is still needed (`nodes`,
+//! within what limits and providers allow (`budget`), and where pools want it for pods that have waited (`patience`). Pools
+//! get what they keep beside that (`spare`, `minimum`, `usage`). Nodes that are to give way to others are planned for as if
+//! they were on their way out (`rotate`, `expiry`). Then each node is looked at for whether it is still needed (`nodes`,
 //! `empty`, `sick`), what was decided earlier is carried on (`decided`, `refuge`), and what was not done is explained
 //! (`explain`). At last, where nothing is launched, nodes are looked for whose pods could run for less (`consolidate`,
 //! `clearing`), as far as budgets (`leave`) and the pods themselves (`guards`) allow.
@@ -30,6 +32,7 @@ mod decided;
 mod decision;
 mod draft;
 mod empty;
+mod expiry;
 mod explain;
 mod flexibility;
 mod guards;
@@ -40,19 +43,23 @@ mod leave;
 mod minimum;
 mod nodes;
 mod optimise;
+mod patience;
 mod place;
 mod promise;
 mod refuge;
 mod report;
+mod rotate;
 mod rules;
 mod scene;
 mod sequence;
 mod shortage;
 mod sick;
 mod slots;
+mod spare;
 mod split;
 mod tally;
 mod tenure;
+mod usage;
 mod view;
 mod volumes;
 mod wishes;
@@ -60,9 +67,10 @@ mod words;
 mod worth;
 
 pub use decision::{Cancellation, Disruption, Launch, LaunchPurpose, Placement, Plan, Removal, Target};
-pub use report::{Exclusion, NodeReport, PoolExclusion, Report, Unplaced};
+pub use report::{Exclusion, NodeReport, PoolExclusion, Report, Reserved, Unplaced};
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -72,6 +80,7 @@ use crate::{Price, Text};
 use class::Cause;
 use nodes::Fates;
 use refuge::Refuges;
+use rotate::Rotation;
 use scene::Scene;
 use view::View;
 
@@ -85,38 +94,92 @@ pub fn plan(snapshot: &Snapshot, now: Timestamp) -> (Plan, Report) {
 
 /// The same with a budget for the search that the caller keeps, for example of time.
 pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget) -> (Plan, Report) {
+    if let Some(why) = &snapshot.settings.paused {
+        return plan_within(&left_as_it_is(snapshot, why), now, search);
+    }
     let view = View::new(snapshot, now);
-    let doubtful = sick::doubtful(&view);
-    let needy = needy(&view, &doubtful);
-    let silence_ends = class::silence_ends(&view, &needy);
-    let (mut plan, mut report) = with_groups(&view, needy, |scene, stuck| {
-        let drafted = draft::draft(scene, budget::Budget::new(&view, scene.pools), search);
-        let (launches, placements) = launches::write(scene, &drafted);
-        let fates = nodes::fates(scene, &drafted.assignment, &launches, &doubtful);
-        let explained = explain::explain(scene, &drafted, &launches, stuck);
-        let wakes = [explained.retry_at, fates.next_at, scene.trust_ends(&drafted.assignment), silence_ends];
-        let wake_at = wakes.into_iter().flatten().min();
-        let Fates { disruptions, cancellations, removals, reports, .. } = fates;
-        (
-            Plan { launches, disruptions, cancellations, removals, placements, wake_at },
-            Report {
-                unplaced: explained.unplaced,
-                nodes: reports,
-                short_pools: explained.short_pools,
-                cost: money(drafted.cost),
-                lower_bound: money(drafted.bound),
-            },
-        )
-    });
+    let mut rotation = Rotation::new(&view);
+    for review in 0..=REVIEWS {
+        if review == REVIEWS {
+            rotation.give_up();
+        }
+        if rotation.is_empty() {
+            break;
+        }
+        let rotated = rotation.carried_out_on(snapshot);
+        let outcome = Outcome::of(&View::new(&rotated, now), &rotation, search);
+        if !rotation.spare(&outcome.homeless, &outcome.short_pools, &view) {
+            return (outcome.plan, outcome.report);
+        }
+    }
+    let Outcome { mut plan, mut report, .. } = Outcome::of(&view, &rotation, search);
     // What goes because it is empty takes no pods, which the next plan knows.
     if plan.launches.is_empty()
         && plan.disruptions.is_empty()
         && !consolidate::is_under_way(&view)
-        && let Some(proposal) = consolidate::propose(&view, &plan.placements, search)
+        && let Some(proposal) = consolidate::propose(&view, &plan.placements, &report.reserves, search)
     {
         proposal.write(&view, &mut plan, &mut report);
     }
     (plan, report)
+}
+
+/// The same with all pools paused.
+fn left_as_it_is(snapshot: &Snapshot, why: &Text) -> Snapshot {
+    let mut snapshot = snapshot.clone();
+    snapshot.settings.paused = None;
+    for pool in Arc::make_mut(&mut snapshot.pools).values_mut() {
+        let pool = Arc::make_mut(pool);
+        pool.paused = true;
+        pool.unusable = Some(why.clone());
+    }
+    snapshot
+}
+
+/// How often it is tried to leave nodes as they are whose pods would find no place when all go together.
+const REVIEWS: usize = 4;
+
+/// A plan, and what is wrong with it.
+struct Outcome {
+    plan: Plan,
+    report: Report,
+    /// The claims that are to go and some of whose pods would find no place.
+    homeless: BTreeSet<Text>,
+    /// The pools that would have fewer nodes than their minimum.
+    short_pools: BTreeSet<Text>,
+}
+
+impl Outcome {
+    /// Plans with some nodes on their way out.
+    fn of(view: &View<'_>, rotation: &Rotation, search: &mut dyn Budget) -> Self {
+        let doubtful = sick::doubtful(view);
+        let needy = needy(view, &doubtful);
+        let silence_ends = class::silence_ends(view, &needy);
+        with_groups(view, needy, |scene, stuck| {
+            let drafted = draft::draft(scene, budget::Budget::new(view, scene.pools), search);
+            let (launches, placements) = launches::write(scene, &drafted);
+            let fates = nodes::fates(scene, &drafted.assignment, &launches, &doubtful, rotation);
+            let explained = explain::explain(scene, &drafted, stuck);
+            let wakes =
+                [explained.retry_at, fates.next_at, scene.trust_ends(&drafted.assignment), silence_ends];
+            let wake_at = wakes.into_iter().flatten().min();
+            let gets = |pool: &Text| launches.iter().filter(|launch| launch.pool == *pool).count();
+            let short = scene.pools.iter().filter(|pool| minimum::lacking(view, pool, gets(&pool.name)) > 0);
+            let short_pools = short.map(|pool| pool.name.clone()).collect();
+            let homeless = Refuges::new(&scene.classes, &drafted.assignment).lacking().cloned().collect();
+            let Fates { disruptions, cancellations, removals, reports, .. } = fates;
+            let plan = Plan { launches, disruptions, cancellations, removals, placements, wake_at };
+            let report = Report {
+                unplaced: explained.unplaced,
+                nodes: reports,
+                short_pools: explained.short_pools,
+                reserves: explained.reserves,
+                cost: money(drafted.cost),
+                lower_bound: money(drafted.bound),
+            };
+            Self { plan, report, homeless, short_pools }
+        })
+    }
 }
 
 /// What comes of planning with some nodes on their way out.
@@ -124,6 +187,8 @@ struct Trial {
     launches: Vec<Launch>,
     /// The claims some of whose pods would find no place.
     lacking: BTreeSet<Text>,
+    /// How many pods that nobody has made would find no place.
+    unreserved: usize,
 }
 
 /// Plans without deciding anything. Whose pods would find no place need not always be known, and pods that are the same
@@ -142,7 +207,10 @@ fn try_out(snapshot: &Snapshot, now: Timestamp, by_claim: bool, search: &mut dyn
         let drafted = draft::draft(scene, budget::Budget::new(&view, scene.pools), search);
         let (launches, _) = launches::write(scene, &drafted);
         let refuges = Refuges::new(&scene.classes, &drafted.assignment);
-        Trial { launches, lacking: refuges.lacking().cloned().collect() }
+        let classes = drafted.assignment.by_class(&scene.classes);
+        let unreserved =
+            classes.filter(|(class, ..)| class.cause == Cause::Reserve).map(|(.., left)| left).sum();
+        Trial { launches, lacking: refuges.lacking().cloned().collect(), unreserved }
     })
 }
 

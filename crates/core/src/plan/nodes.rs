@@ -6,9 +6,11 @@ use super::assignment::Assignment;
 use super::decided::{self, Progress};
 use super::decision::{Cancellation, Disruption, Launch, Removal};
 use super::empty::{self, Verdict};
+use super::leave::Leave;
 use super::minimum;
 use super::refuge::Refuges;
 use super::report::NodeReport;
+use super::rotate::{Rotation, Wish};
 use super::scene::Scene;
 use super::sick::{self, is_sick};
 use super::view::View;
@@ -33,10 +35,13 @@ pub(super) fn fates(
     assignment: &Assignment,
     launches: &[Launch],
     doubtful: &BTreeMap<Text, (usize, usize)>,
+    rotation: &Rotation,
 ) -> Fates {
     let refuges = Refuges::new(&scene.classes, assignment);
     let mut empties = empty::verdicts(scene.view, assignment);
-    let mut fates = Fates::default();
+    let mut leave = Leave::new(scene.view);
+    let mut fates = Fates { next_at: rotation.next_at, ..Fates::default() };
+    let gets = |pool: &Text| launches.iter().filter(|launch| launch.pool == *pool).count();
     for claim in scene.view.snapshot.claims.values() {
         if is_sick(claim) {
             let verdict = match doubtful.get(&claim.pool) {
@@ -46,9 +51,10 @@ pub(super) fn fates(
                 }
                 None => {
                     let refuge = refuges.of_claim(&claim.name);
-                    sick::verdict(refuge, minimum_on_its_way(scene.view, claim, launches))
+                    sick::verdict(refuge, minimum_on_its_way(scene.view, claim, gets(&claim.pool)))
                 }
             };
+            let verdict = verdict.and_then(|why| unhurried(scene.view, &mut leave, claim).map(|()| why));
             match verdict {
                 Ok(why) => fates.remove(scene.view, claim, DisruptionReason::Sick, why),
                 Err(why) => fates.keep(scene.view, claim, why),
@@ -56,7 +62,8 @@ pub(super) fn fates(
             continue;
         }
         if let (Some(reason), Some(decision), false) = (claim.disrupted, &claim.decision, claim.deleting) {
-            match decided::progress(scene.view, claim, decision, &refuges) {
+            let gets = gets(&claim.pool);
+            match decided::progress(scene.view, claim, (reason, decision), &refuges, gets) {
                 Progress::Goes(why) => fates.remove(scene.view, claim, reason, why),
                 Progress::Waits(why) => {
                     let reason = reason.as_str().to_lowercase();
@@ -66,11 +73,16 @@ pub(super) fn fates(
             }
             continue;
         }
+        if let Some(wish) = rotation.wish(&claim.name) {
+            fates.rotate(scene.view, claim, wish, launches);
+            continue;
+        }
+        let held = |why| rotation.held(&claim.name).cloned().unwrap_or(why);
         match empties.remove(&claim.name) {
             Some(Verdict::Goes(why)) => fates.decide(scene.view, claim, DisruptionReason::Empty, why),
-            Some(Verdict::Stays(why)) => fates.keep(scene.view, claim, why),
+            Some(Verdict::Stays(why)) => fates.keep(scene.view, claim, held(why)),
             Some(Verdict::StaysUntil(at, why)) => {
-                fates.keep(scene.view, claim, why);
+                fates.keep(scene.view, claim, held(why));
                 fates.next_at = fates.next_at.into_iter().chain([at]).min();
             }
             None => fates.keep(scene.view, claim, why_it_does_not_stand(scene.view, claim)),
@@ -81,13 +93,22 @@ pub(super) fn fates(
 
 /// Whether a claim's pool has too few nodes that work but will have enough. Where it will not, for want of machines or
 /// of limits, a sick node only stands in the way.
-fn minimum_on_its_way(view: &View<'_>, claim: &Claim, launches: &[Launch]) -> bool {
+fn minimum_on_its_way(view: &View<'_>, claim: &Claim, gets: usize) -> bool {
+    let pool = view.snapshot.pools.get(&claim.pool);
+    pool.is_some_and(|pool| minimum::awaits(view, pool) > 0 && minimum::lacking(view, pool, gets) == 0)
+}
+
+/// Says why a sick claim stays although it could go: its pool is paused, or enough others have gone within a minute.
+fn unhurried<'a>(view: &View<'a>, leave: &mut Leave<'_, 'a>, claim: &'a Claim) -> Result<(), String> {
     let Some(pool) = view.snapshot.pools.get(&claim.pool) else {
-        return false;
+        return Ok(());
     };
-    let standing = view.claims_in(&pool.name).filter(|claim| view.stands(claim)).count();
-    let gets = launches.iter().filter(|launch| launch.pool == pool.name).count();
-    standing < pool.min_nodes as usize && minimum::lacking(view, pool, gets) == 0
+    if pool.paused {
+        return Err("sick, but its pool is paused".to_owned());
+    }
+    leave.allows_so_soon(pool).map_err(|why| format!("sick, but {why}"))?;
+    leave.take(&pool.name);
+    Ok(())
 }
 
 fn why_it_does_not_stand(view: &View<'_>, claim: &Claim) -> String {
@@ -123,6 +144,20 @@ impl Fates {
         let claims = vec![(claim.name.clone(), claim.uid.clone())];
         self.disruptions.push(Disruption { claims, reason, replacements: Vec::new(), message: why.clone() });
         self.report(view, claim, true, why);
+    }
+
+    /// Has it written down that a claim is to go, and what takes its place.
+    fn rotate(&mut self, view: &View<'_>, claim: &Claim, wish: &Wish, launches: &[Launch]) {
+        let replaces = |launch: &Launch| launch.replaces.contains(&claim.name);
+        let replacements = launches.iter().enumerate().filter(|(_, launch)| replaces(launch));
+        self.disruptions.push(Disruption {
+            claims: vec![(claim.name.clone(), claim.uid.clone())],
+            reason: wish.reason,
+            replacements: replacements.map(|(number, _)| number).collect(),
+            message: wish.message.clone(),
+        });
+        let reason = wish.reason.as_str().to_lowercase();
+        self.report(view, claim, true, format!("{reason}: {}", wish.message));
     }
 
     fn cancel(&mut self, view: &View<'_>, claim: &Claim, why: String) {

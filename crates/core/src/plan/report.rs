@@ -14,12 +14,34 @@ pub struct Report {
     pub unplaced: Vec<Unplaced>,
     /// Our nodes and why they stay or go.
     pub nodes: Vec<NodeReport>,
-    /// Pools with fewer nodes than their minimum for want of something.
+    /// Pools with fewer nodes than they keep, for want of something.
     pub short_pools: Vec<PoolExclusion>,
+    /// What became of the room that is to be kept ready.
+    pub reserves: Vec<Reserved>,
     /// What the machines that are launched for pods cost per hour, prices weighed as the pools say.
     pub cost: Price,
     /// No other machines that hold the same pods cost less.
     pub lower_bound: Price,
+}
+
+/// Room that is to be kept ready for pods that nobody has made yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reserved {
+    /// Whose wish it is.
+    pub id: PodId,
+    /// For how many pods it is to be kept.
+    pub wanted: usize,
+    /// For how many there is.
+    pub ready: usize,
+    /// For how many there will be.
+    pub coming: usize,
+}
+
+impl Reserved {
+    /// For how many pods there is none.
+    pub fn missing(&self) -> usize {
+        self.wanted.saturating_sub(self.ready).saturating_sub(self.coming)
+    }
 }
 
 /// Pods of one shape that stay pending.
@@ -114,6 +136,16 @@ pub enum Exclusion {
         /// When the next one is tried.
         until: Timestamp,
     },
+    /// The pool has a fixed number of nodes.
+    Fixed {
+        /// How many.
+        replicas: u32,
+    },
+    /// The pods have not waited for as long as the pool wants.
+    Window {
+        /// Until when they have to.
+        until: Timestamp,
+    },
     /// The pods' priority is too low for machines to be got for them.
     Priority {
         /// Their priority.
@@ -153,6 +185,12 @@ impl fmt::Display for Exclusion {
                 "the node that was launched for this pod does not take it; the next is tried at {until:.0}. Does \
                  something taint new nodes, or have they less room than their pool's provider says?"
             ),
+            Self::Fixed { replicas } => {
+                write!(f, "the pool has {replicas} nodes whatever pods ask for")
+            }
+            Self::Window { until } => {
+                write!(f, "the pool waits until {until:.0} for whether the pods still need a machine then")
+            }
             Self::Priority { priority, least } => {
                 write!(f, "priority {priority} is below {least}, the lowest for which machines are got")
             }

@@ -15,6 +15,7 @@ use super::decision::Target;
 use super::draft::Draft;
 use super::keys::{Domains, Keys};
 use super::kin::{self, Kin};
+use super::patience;
 use super::place::{Place, count_new_node, existing};
 use super::promise;
 use super::rules::Rule;
@@ -46,6 +47,10 @@ pub(super) struct Scene<'s, 'a> {
     /// The tallies that some class demands something of, with the most domains that one wants.
     demanded: BTreeMap<usize, u32>,
     pub(super) worth: Worth,
+    /// Since when the first of the pods of each constraint has waited; none where some are there that need not wait.
+    waiting: BTreeMap<usize, Option<Timestamp>>,
+    /// When the first of some pods has waited for as long as a pool wants.
+    pub(super) patience_ends: Option<Timestamp>,
 }
 
 /// What nodes and machines are held against while they are measured.
@@ -158,7 +163,9 @@ impl<'s, 'a> Scene<'s, 'a> {
             moving,
             counted,
         };
+        let waiting = patience::waiting(view, &groups, &numbers);
         let mut candidates = candidates(pools, &mut setting);
+        let patience_ends = patience::hold_back(&mut candidates, &waiting, view.now);
         let mut places = existing(&mut setting, &mut tallies);
         let Setting { dimensions, keys, .. } = setting;
         let worth = Worth::of(&candidates, &dimensions);
@@ -181,7 +188,15 @@ impl<'s, 'a> Scene<'s, 'a> {
             wishes,
             demanded,
             worth,
+            waiting,
+            patience_ends,
         }
+    }
+
+    /// Until when the pods of a class have to wait for a pool, if they have to.
+    pub(super) fn waits_until(&self, class: &Class, pool: &Pool) -> Option<Timestamp> {
+        let since = self.waiting.get(&class.constraint).copied().flatten()?;
+        patience::until(pool, since).filter(|until| *until > self.view.now)
     }
 
     /// Whether a rule is about what shares a node.

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod arriving;
 #[cfg(test)]
+mod asked;
+#[cfg(test)]
 mod budgets;
 #[cfg(test)]
 mod capacity_types;
@@ -16,13 +18,23 @@ mod clearing;
 #[allow(dead_code, reason = "shared with other tests")]
 mod cluster;
 #[cfg(test)]
+mod drift;
+#[cfg(test)]
+mod expiration;
+#[cfg(test)]
+mod fixed;
+#[cfg(test)]
 #[path = "../planner/future.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod future;
 #[cfg(test)]
+mod headroom;
+#[cfg(test)]
 mod left_alone;
 #[cfg(test)]
 mod nodes;
+#[cfg(test)]
+mod paces;
 #[cfg(test)]
 mod pod_budgets;
 #[cfg(test)]

@@ -163,6 +163,19 @@ impl Cluster {
         claims
     }
 
+    /// The claims that are to give way to others for a reason, sorted. Where nothing changes they do go once what takes
+    /// their place stands, and nothing else does.
+    pub fn rotated(&self, reason: DisruptionReason) -> Vec<String> {
+        let (plan, _) = self.plan();
+        assert!(plan.disruptions.iter().all(|each| each.reason == reason), "{plan:?}");
+        let claims = plan.disruptions.iter().flat_map(|each| &each.claims);
+        let mut claims: Vec<String> = claims.map(|(claim, _)| claim.to_string()).collect();
+        claims.sort();
+        let (then, _) = self.decided(&plan).replaced().plan();
+        assert_eq!((then.cancellations.len(), then.removals.len()), (0, claims.len()), "{then:?}");
+        claims
+    }
+
     /// The machines that are to take the place of others, first choices only, sorted.
     pub fn machines(&self) -> Vec<String> {
         let (plan, _) = self.plan();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass_core::model::{PodOwner, Pool, Requirements, Selector};
 
 use crate::cluster::Cluster;
-use crate::nodes::{NOTHING, half_empty, half_empty_in, owned, small, stays, thrifty};
+use crate::nodes::{NOTHING, half_empty, half_empty_in, owned, small, soon, stays, thrifty};
 use crate::workload::those_of;
 
 fn everybody() -> Selector {
@@ -63,12 +63,15 @@ fn a_time_limit_for_drains_does_not_make_budgets_void() {
 }
 
 #[test]
-fn a_budget_that_is_used_up_after_the_decision_has_it_taken_back() {
+fn a_budget_that_is_used_up_after_the_decision_is_waited_for_but_not_for_ever() {
     let decided = half_empty("ab", 500).going_on();
     let used_up = decided.pod_budget("default", "web", those_of("web-a"), 0);
     let why = "PodDisruptionBudget default/web lets pod default/web-a-1 not go just now";
-    assert_eq!(used_up.taken_back(), stays("a", why));
-    assert_eq!(used_up.removed(), NOTHING);
+    assert_eq!((used_up.removed().len(), used_up.taken_back().len()), (0, 0));
+    assert_eq!(used_up.why("a"), format!("is to go: underutilized; {why}"));
+    let (later, _) = windlass_core::plan(&used_up.0, soon(901));
+    let [taken_back] = &later.cancellations[..] else { panic!("{later:?}") };
+    assert_eq!((&*taken_back.claim, taken_back.message.as_str()), ("a", why));
 }
 
 #[test]

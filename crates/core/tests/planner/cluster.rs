@@ -113,6 +113,8 @@ impl Cluster {
                 state: state.clone(),
                 deleting: false,
                 stays_until: None,
+                may_go: false,
+                bound_at: None,
             };
             pods.insert(id, Arc::new(pod));
         }

@@ -91,12 +91,14 @@ pub fn node(name: &str, allocatable: Resources) -> Node {
         capacity: allocatable.clone(),
         allocatable,
         readiness: Readiness::Ready,
+        conditions: Vec::new(),
         unschedulable: false,
         deleting: false,
         claim_uid: None,
         provider: None,
         held: false,
         stays_until: None,
+        asked_to_go: false,
     }
 }
 
@@ -124,6 +126,10 @@ pub fn claim(name: &str, pool: &str, machines: &[InstanceType]) -> Claim {
         startup_taints: Vec::new(),
         disrupted: None,
         decision: None,
+        template: None,
+        drift: None,
+        ends_at: None,
+        asked_to_go: false,
         deleting: false,
         created_at: at(0),
         initialized_at: None,

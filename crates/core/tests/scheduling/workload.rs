@@ -227,6 +227,8 @@ impl Cluster {
                 state: state.clone(),
                 deleting,
                 stays_until: None,
+                may_go: false,
+                bound_at: None,
             };
             pods.insert(id, Arc::new(pod));
         }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use windlass_api::{
-    Budget, LimitedDuration, NodePool, NodeRequirement, RequirementOperator as Operator, labels,
+    Budget, Headroom, LimitedDuration, NodePool, NodeRequirement, RequirementOperator as Operator, labels,
 };
 use windlass_core::Quantity;
 
@@ -47,12 +47,59 @@ pub(crate) fn pool(pool: NodePool) -> Result<NodePool, Flaw> {
             demand(requirement).map_err(|message| Flaw::new(field, message))?;
         }
     }
+    sizes(&pool)?;
+    paces(&pool)?;
     for (number, each) in pool.spec.disruption.budgets.iter().enumerate() {
         let field = || format!("spec.disruption.budgets[{number}]");
         budget(each).map_err(|message| Flaw::new(field(), message))?;
     }
     limits(&pool)?;
     Ok(pool)
+}
+
+fn sizes(pool: &NodePool) -> Result<(), Flaw> {
+    let spec = &pool.spec;
+    let elastic = spec.headroom.is_some() || !spec.utilization.is_empty() || spec.min_nodes > 0;
+    if spec.replicas.is_some() && elastic {
+        let message = "replicas fixes the number of nodes: leave minNodes, headroom and utilization out";
+        return Err(Flaw::new("spec", message));
+    }
+    if let Some(Headroom { nodes, percent, pods }) = &spec.headroom
+        && [nodes.is_some(), percent.is_some(), pods.is_some()].into_iter().filter(|given| *given).count()
+            != 1
+    {
+        return Err(Flaw::new("spec.headroom", "give exactly one of nodes, percent and pods"));
+    }
+    for (number, each) in spec.utilization.iter().enumerate() {
+        let message = match (each.floor, each.ceiling) {
+            (None, None) => "give a floor, a ceiling or both",
+            (Some(floor), Some(ceiling)) if floor >= ceiling => "the floor must be below the ceiling",
+            _ => continue,
+        };
+        return Err(Flaw::new(format!("spec.utilization[{number}]"), message));
+    }
+    Ok(())
+}
+
+fn paces(pool: &NodePool) -> Result<(), Flaw> {
+    let spec = &pool.spec;
+    for (field, pace) in [("spec.scaleUp", &spec.scale_up), ("spec.scaleDown", &spec.scale_down)] {
+        if pace.stabilization_window == LimitedDuration::Never {
+            let field = format!("{field}.stabilizationWindow");
+            return Err(Flaw::new(field, "set paused to leave the pool as it is"));
+        }
+    }
+    if spec.disruption.rotate_before == LimitedDuration::Never {
+        let message = "leave expireAfter out to keep nodes for ever";
+        return Err(Flaw::new("spec.disruption.rotateBefore", message));
+    }
+    for (number, condition) in spec.disruption.repair.conditions.iter().enumerate() {
+        if condition.after == LimitedDuration::Never {
+            let field = format!("spec.disruption.repair.conditions[{number}].after");
+            return Err(Flaw::new(field, "leave the condition out to ignore it"));
+        }
+    }
+    Ok(())
 }
 
 fn demand(requirement: &NodeRequirement) -> Result<(), &'static str> {
@@ -156,6 +203,13 @@ mod tests {
             json!({"template": {"metadata": {"labels": {"windlass.dev/x": "y"}}}}),
             json!({"template": {"metadata": {"annotations": {"windlass.dev/x": "y"}}}}),
             json!({"template": {"spec": {"terminationGracePeriod": "Never"}}}),
+            json!({"replicas": 1, "minNodes": 1}),
+            json!({"headroom": {"nodes": 1, "percent": 10}}),
+            json!({"utilization": [{"resource": "cpu"}]}),
+            json!({"utilization": [{"resource": "cpu", "floor": 50, "ceiling": 50}]}),
+            json!({"scaleUp": {"stabilizationWindow": "Never"}}),
+            json!({"disruption": {"rotateBefore": "Never"}}),
+            json!({"disruption": {"repair": {"conditions": [{"type": "a", "status": "True", "after": "Never"}]}}}),
             budgeting(json!({"nodes": "1", "schedule": "@daily"})),
             budgeting(json!({"nodes": "1", "timeZone": "UTC"})),
             budgeting(json!({"nodes": "1", "schedule": "@daily", "duration": "Never"})),

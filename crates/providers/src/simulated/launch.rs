@@ -1,5 +1,6 @@
 //! Launching a simulated machine once, however often it is asked for.
 
+use jiff::SignedDuration;
 use windlass_core::model::{InstanceType, Offering, OfferingKey};
 
 use super::Simulated;
@@ -28,7 +29,7 @@ impl Simulated {
         }
         let record = self.record_of(request).await?;
         if let Some(stored) = self.records.create(&name, &record).await? {
-            return Ok(stored.machine(&self.name));
+            return Ok(stored.machine(&self.name, &self.image));
         }
         match self.records.get(&name).await? {
             Some(stored) => self.launched_before(&stored, request),
@@ -39,7 +40,7 @@ impl Simulated {
     fn launched_before(&self, stored: &Stored, request: &LaunchRequest) -> Result<Machine, ProviderError> {
         let (found, wanted) = (&stored.record.tag, &request.tag);
         if found.claim_uid == wanted.claim_uid && found.cluster_id == wanted.cluster_id {
-            return Ok(stored.machine(&self.name));
+            return Ok(stored.machine(&self.name, &self.image));
         }
         Err(ProviderError::NotOurs {
             provider_id: stored.provider_id(&self.name).to_string(),
@@ -60,6 +61,7 @@ impl Simulated {
         {
             return Err(no_capacity("there is no more"));
         }
+        let now = self.clock.now();
         let subject = Subject { claim_uid: &request.tag.claim_uid, offering: key };
         Ok(Record {
             tag: request.tag.clone(),
@@ -70,8 +72,12 @@ impl Simulated {
             labels: instance_type.labels_with(offering),
             node_labels: request.labels.clone(),
             taints: request.taints.clone(),
-            created_at: self.clock.now(),
+            created_at: now,
             fate: self.faults.fate(subject, self.boot_delay),
+            ends_at: self
+                .lifetime
+                .and_then(|life| now.checked_add(SignedDuration::try_from(life).ok()?).ok()),
+            image: self.image.clone(),
         })
     }
 

@@ -28,6 +28,7 @@ mod writer;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use kube::Client;
@@ -53,6 +54,10 @@ pub struct Simulated {
     cluster_id: Text,
     catalogue: Vec<InstanceType>,
     boot_delay: LimitedDuration,
+    /// After how long the provider ends a machine.
+    lifetime: Option<Duration>,
+    /// What new machines run.
+    image: String,
     faults: Faults,
     /// One launch at a time of each offering of which there is not as much as one likes.
     turns: BTreeMap<OfferingKey, Mutex<()>>,
@@ -89,6 +94,8 @@ impl Simulated {
             turns: limited.collect(),
             faults: Faults::read(&spec.faults)?,
             boot_delay: spec.boot_delay,
+            lifetime: spec.lifetime.and_then(LimitedDuration::limit),
+            image: spec.image.clone(),
             records: Records::new(client.clone(), namespace, name.clone(), cluster_id.clone()),
             nodes: Nodes::new(client, name.clone()),
             catalogue,
@@ -156,7 +163,7 @@ impl Simulated {
     async fn list_machines(&self) -> Result<Vec<Machine>, ProviderError> {
         let mut machines = Vec::new();
         for stored in self.records.list().await? {
-            let machine = stored.machine(&self.name);
+            let machine = stored.machine(&self.name, &self.image);
             if self.faults.doubles(subject(&stored)) {
                 machines.push(machine.clone());
             }
@@ -193,7 +200,9 @@ impl Provider for Simulated {
 
     async fn get(&self, provider_id: &str) -> Result<Machine, ProviderError> {
         let struck = self.strike(ProviderCall::Get, provider_id).await;
-        struck.carry_out(|| async { Ok(self.find(provider_id).await?.machine(&self.name)) }).await
+        struck
+            .carry_out(|| async { Ok(self.find(provider_id).await?.machine(&self.name, &self.image)) })
+            .await
     }
 
     async fn list(&self) -> Result<Vec<Machine>, ProviderError> {

@@ -40,6 +40,12 @@ pub(super) struct Record {
     pub taints: Vec<Taint>,
     pub created_at: Timestamp,
     pub fate: Fate,
+    /// When the provider ends the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_at: Option<Timestamp>,
+    /// What the machine runs.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub image: String,
 }
 
 /// What will become of a machine. It is decided at the launch, so that it survives restarts and later changes of the
@@ -136,8 +142,10 @@ impl Stored {
     }
 
     /// The machine as the provider shows it.
-    pub fn machine(&self, provider: &str) -> Machine {
+    pub fn machine(&self, provider: &str, image: &str) -> Machine {
         let record = self.record.clone();
+        let drift = (record.image != image)
+            .then(|| format!("it runs image {:?}, new ones run {image:?}", record.image).into());
         Machine {
             provider_id: self.provider_id(provider),
             tag: record.tag,
@@ -147,6 +155,8 @@ impl Stored {
             allocatable: record.allocatable,
             labels: record.labels,
             created_at: record.created_at,
+            ends_at: record.ends_at,
+            drift,
             state: if self.deleting { MachineState::Terminating } else { MachineState::Running },
         }
     }
@@ -163,7 +173,8 @@ impl Stored {
 
     /// When the machine ceases to exist by itself, if ever.
     pub fn vanishes_at(&self) -> Option<Timestamp> {
-        later(self.registered_at?, self.record.fate.vanish)
+        let vanishes = self.registered_at.and_then(|at| later(at, self.record.fate.vanish));
+        vanishes.into_iter().chain(self.record.ends_at).min()
     }
 }
 
@@ -204,6 +215,8 @@ pub(super) mod tests {
             taints: vec![Taint::new("windlass.dev/unregistered", "", Effect::NoSchedule)],
             created_at: Timestamp::from_second(1_000_000).unwrap(),
             fate: Fate { boot: Some(Duration::from_secs(5)), ..Fate::default() },
+            ends_at: None,
+            image: String::new(),
         }
     }
 
@@ -215,7 +228,7 @@ pub(super) mod tests {
         assert_eq!(stored.record, record());
         assert_eq!(stored.boots_at(), Timestamp::from_second(1_000_005).ok());
         assert_eq!((stored.sickens_at(), stored.vanishes_at()), (None, None));
-        assert_eq!(&*stored.machine("lab").provider_id, "simulated://lab/web-1-x");
+        assert_eq!(&*stored.machine("lab", "").provider_id, "simulated://lab/web-1-x");
     }
 
     #[test]

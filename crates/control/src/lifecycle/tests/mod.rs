@@ -18,6 +18,7 @@ use windlass_providers::{Machine, MachineState, MachineTag, ProviderError};
 
 use super::{Absence, Answer, Nominations, Observation, Step, Times, step};
 use crate::Settings;
+use crate::adapt::Repair;
 use crate::index::Registrant;
 
 const START: Timestamp = Timestamp::UNIX_EPOCH;
@@ -51,6 +52,8 @@ impl Life {
             nominations: Nominations::default(),
             registrant: Registrant::Nobody,
             absence: Absence::default(),
+            outlook: None,
+            repair: Repair::default(),
             answer: None,
             errors: 0,
         };
@@ -122,7 +125,7 @@ impl Life {
     }
 }
 
-fn machine(uid: &str) -> Machine {
+pub(super) fn machine(uid: &str) -> Machine {
     let offering = OfferingKey { instance_type: "t1".into(), zone: "a".into(), capacity_type: "spot".into() };
     Machine {
         provider_id: ID.into(),
@@ -138,6 +141,8 @@ fn machine(uid: &str) -> Machine {
         allocatable: Resources::from_iter([("cpu", 4000)]),
         labels: Labels::new(),
         created_at: START,
+        ends_at: None,
+        drift: None,
         state: MachineState::Running,
     }
 }
@@ -159,12 +164,14 @@ fn node() -> Node {
         capacity: Resources::from_iter([("cpu", 4000)]),
         allocatable: Resources::from_iter([("cpu", 4000)]),
         readiness: Readiness::Ready,
+        conditions: Vec::new(),
         unschedulable: false,
         deleting: false,
         claim_uid: Some("u".into()),
         provider: Some("s".into()),
         held: true,
         stays_until: None,
+        asked_to_go: false,
     }
 }
 

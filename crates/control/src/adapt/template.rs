@@ -1,0 +1,57 @@
+use serde_json::json;
+use windlass_api::NodeTemplate;
+use windlass_core::Text;
+
+/// What a pool's nodes look like apart from their machines, as a short hash. What machines the pool takes is no part of it:
+/// a node that is still among them has not drifted. Fields that are not set are left out, so that a new field changes the
+/// hash of those pools only that use it.
+pub(super) fn digest(template: &NodeTemplate) -> Text {
+    let (metadata, spec) = (&template.metadata, &template.spec);
+    let mut parts = json!({});
+    let mut put = |name: &str, value: serde_json::Value| {
+        let empty = value.as_array().is_some_and(Vec::is_empty)
+            || value.as_object().is_some_and(|all| all.is_empty());
+        if !empty && !value.is_null() {
+            parts[name] = value;
+        }
+    };
+    put("labels", json!(metadata.labels));
+    put("annotations", json!(metadata.annotations));
+    put("taints", json!(spec.taints));
+    put("startupTaints", json!(spec.startup_taints));
+    put("terminationGracePeriod", json!(spec.termination_grace_period));
+    let hash = parts.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::digest;
+
+    fn of(template: Value) -> windlass_core::Text {
+        digest(&serde_json::from_value(template).unwrap())
+    }
+
+    #[test]
+    fn what_nodes_look_like_changes_it_and_which_machines_there_are_does_not() {
+        let plain = of(json!({}));
+        let requirement = json!({"key": "a", "operator": "Exists"});
+        assert_eq!(of(json!({"spec": {"requirements": [requirement], "expireAfter": "1h"}})), plain);
+        let others = [
+            of(json!({"metadata": {"labels": {"team": "a"}}})),
+            of(json!({"metadata": {"labels": {"team": "b"}}})),
+            of(json!({"metadata": {"annotations": {"team": "a"}}})),
+            of(json!({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}})),
+            of(json!({"spec": {"startupTaints": [{"key": "a", "effect": "NoSchedule"}]}})),
+            of(json!({"spec": {"terminationGracePeriod": "1h"}})),
+        ];
+        for (number, other) in others.iter().enumerate() {
+            assert_ne!(*other, plain);
+            assert!(!others[..number].contains(other), "{number}");
+        }
+    }
+}
