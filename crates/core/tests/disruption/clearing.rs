@@ -65,8 +65,10 @@ fn of_two_nodes_with_equally_many_pods_the_dearer_goes() {
 
 #[test]
 fn a_node_that_takes_pods_does_not_go_in_the_same_decision() {
-    let cluster = half_empty("abcd", 900);
-    assert_eq!(cluster.consolidated(), ["a", "b"]);
+    assert_eq!(half_empty("abcd", 900).consolidated(), ["a", "b"]);
+    let cluster = Cluster::new([frugal()]).small("a").small("b").run(web('a', 500)).run(web('b', 300));
+    let nearly_full = cluster.node(node("theirs", size(2, 8))).bound("x", 1, asks(1600, 128), "theirs");
+    assert_eq!(nearly_full.consolidated(), ["a"], "b has taken its pod, though its own would fit elsewhere");
 }
 
 #[test]
