@@ -1,5 +1,6 @@
 //! Machines to choose from.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -105,6 +106,17 @@ pub fn fake() -> Vec<InstanceType> {
         )
     };
     (1..=400).map(kind).collect()
+}
+
+/// Those of these types that have as many cores as machines on offer mostly do.
+pub fn usual_sizes() -> Vec<InstanceType> {
+    let usual: BTreeSet<usize> = [2, 4, 8, 16, 32, 64].into();
+    fake()
+        .into_iter()
+        .enumerate()
+        .filter(|(number, _)| usual.contains(&(number + 1)))
+        .map(|(_, kind)| kind)
+        .collect()
 }
 
 /// The same machines in five zones, where each costs a little more or less.

@@ -39,6 +39,16 @@ pub fn wait(snapshot: &mut Snapshot, prefix: &str, demands: Vec<Demand>) {
     add(snapshot, prefix, demands, |_| PodState::Unschedulable { since });
 }
 
+/// The same pods without any nodes, as if all of them had just come.
+pub fn anew(snapshot: &Snapshot) -> Snapshot {
+    let mut anew =
+        Snapshot { pools: snapshot.pools.clone(), pods: snapshot.pods.clone(), ..Snapshot::default() };
+    for pod in Arc::make_mut(&mut anew.pods).values_mut() {
+        Arc::make_mut(pod).state = PodState::Unschedulable { since: now() };
+    }
+    anew
+}
+
 /// Adds pods that run on nodes.
 pub fn run(snapshot: &mut Snapshot, prefix: &str, demands: Vec<Demand>, node: impl Fn(usize) -> Text) {
     add(snapshot, prefix, demands, |number| PodState::Bound(node(number)));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::Price;
-use windlass_core::model::{Consolidation, Labels, PodState, Snapshot};
+use windlass_core::model::{Consolidation, Labels, Snapshot};
 
 use crate::catalogue::fake;
-use crate::cluster::{empty, now, run, stand};
+use crate::cluster::{anew, empty, run, stand};
 use crate::demand::{Demand, asking};
 use crate::dice::Dice;
 use crate::measure::{SEARCH, timed};
@@ -74,7 +74,7 @@ pub fn measure(snapshot: &Snapshot) -> Figures {
     let price = |claim| snapshot.claims.get(claim).map_or(Price::ZERO, |claim| claim.price());
     let before = snapshot.claims.keys().map(price).sum::<Price>();
     let saved = going.iter().copied().map(price).sum::<Price>();
-    let bound = least(snapshot);
+    let bound = timed(&anew(snapshot), SEARCH).2.lower_bound;
     let moves = |node: &windlass_core::Text| going.contains(&node);
     let moved = snapshot.pods.values().filter(|pod| pod.node().is_some_and(moves)).count();
     let of_bound = |price: Price| dollars(price) / dollars(bound).max(1.0);
@@ -88,16 +88,6 @@ pub fn measure(snapshot: &Snapshot) -> Figures {
         after: of_bound(Price::from_micros(before.micros() - saved.micros() + plan.launch_cost().micros())),
         took,
     }
-}
-
-/// No machines that hold all the pods cost less.
-fn least(snapshot: &Snapshot) -> Price {
-    let mut anew =
-        Snapshot { pools: snapshot.pools.clone(), pods: snapshot.pods.clone(), ..Snapshot::default() };
-    for pod in Arc::make_mut(&mut anew.pods).values_mut() {
-        Arc::make_mut(pod).state = PodState::Unschedulable { since: now() };
-    }
-    timed(&anew, SEARCH).2.lower_bound
 }
 
 #[allow(clippy::cast_precision_loss, reason = "shown with three decimals")]

@@ -1,5 +1,6 @@
 //! What planning is measured on: workloads and catalogues ([`demand`], [`catalogue`]), the clusters made of them
-//! ([`scenario`]), and how long a plan takes, what it costs and what it could cost at least ([`measure`]).
+//! ([`scenario`]), how long a plan takes, what it costs and what it could cost at least ([`measure`]),
+//! and what comes of plans over a day ([`simulation`]).
 
 pub mod catalogue;
 pub mod cluster;
@@ -9,3 +10,4 @@ mod dice;
 pub mod measure;
 pub mod memory;
 pub mod scenario;
+pub mod simulation;
