@@ -2,7 +2,7 @@ use std::cmp::Ordering;
 
 use super::admission::Admission;
 use super::amounts::Amounts;
-use super::class::Class;
+use super::class::{Cause, Class};
 use super::decision::Target;
 use super::keys::Domains;
 use super::kin::count;
@@ -69,7 +69,7 @@ enum Tactic {
 /// the least is taken.
 pub(super) fn assign(stage: &Stage<'_>) -> Assignment {
     let first = stage.try_to_assign(Tactic::First);
-    if first.stranded(stage.classes) == 0 {
+    if first.stranded(stage.classes) == (0, 0) {
         return first;
     }
     let other = stage.try_to_assign(Tactic::Fullest);
@@ -327,9 +327,10 @@ impl Open<'_> {
 }
 
 impl Assignment {
-    /// How many pods have no place for which machines would be got.
-    fn stranded(&self, classes: &[Class]) -> usize {
-        self.to_launch_for(classes).into_iter().sum()
+    /// How many pods have no place for which machines would be got, and how many without which their node cannot go.
+    fn stranded(&self, classes: &[Class]) -> (usize, usize) {
+        let moving = self.by_class(classes).filter(|(class, ..)| matches!(class.cause, Cause::Moving { .. }));
+        (self.to_launch_for(classes).into_iter().sum(), moving.map(|(_, _, left)| left).sum())
     }
 
     /// For each class how many pods machines have to be got for.

@@ -159,6 +159,24 @@ fn a_replacement_must_pay_for_the_time_that_it_takes_to_start() {
 }
 
 #[test]
+fn what_is_decided_because_the_pods_fit_in_one_order_is_not_taken_back_because_they_do_not_in_another() {
+    let cluster = [("a", vec![2000, 1500, 1500]), ("b", vec![5000]), ("c", vec![6000])].into_iter().fold(
+        Cluster::new([thrifty()]),
+        |cluster, (name, pods)| {
+            let node = format!("node-of-{name}");
+            let pods = pods.into_iter().enumerate();
+            pods.fold(cluster.standing(name, "general", &large()), |cluster, (number, milli)| {
+                cluster.bound(&format!("{name}-{number}"), 1, asks(milli, 512), &node)
+            })
+        },
+    );
+    let (plan, _) = cluster.plan();
+    assert_eq!((decided(&plan), plan.launches.len()), (vec!["a"], 0));
+    let (next, _) = cluster.after(&plan).closed("a").plan();
+    assert_eq!((next.removals.len(), next.cancellations), (1, Vec::new()));
+}
+
+#[test]
 fn pods_that_must_not_be_disturbed_keep_their_node() {
     let owned = |owner| PodShape { owner, ..asks(500, 512) };
     let bare = half_empty(thrifty(), "ab", 500).bound("bare", 1, owned(PodOwner::Nobody), "node-of-a");
