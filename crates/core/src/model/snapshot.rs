@@ -98,7 +98,7 @@ pub struct Settings {
     pub max_sick_percent: u32,
     /// How long new machines take until they can take pods, during which those that they replace run on.
     pub start_up: Duration,
-    /// The time within which replacing machines has to pay.
+    /// The time within which replacing machines has to pay, or else that for which they have been there if it is shorter.
     pub pays_within: Duration,
     /// How long what was decided about a node may wait for its pods to be allowed to leave before it is taken back.
     pub decision_patience: Duration,

@@ -136,6 +136,18 @@ impl Mover<'_> {
         self.claim.price().micros()
     }
 
+    /// What machines in its place cost while they start and it runs on, spread over the time within which that has to pay.
+    /// They can be expected to serve no longer than it did: where pods come and go all the time, what has just been
+    /// fitted to them would be fitted again and again.
+    fn start_up(&self, view: &View<'_>, cost: i64) -> i64 {
+        let settings = &view.snapshot.settings;
+        let age = view.now.duration_since(self.claim.created_at).as_secs();
+        let (start, pays) = (settings.start_up.as_secs(), settings.pays_within.as_secs());
+        let served = i64::try_from(pays).unwrap_or(i64::MAX).min(age).max(1);
+        let spread = i128::from(cost) * i128::from(start) / i128::from(served);
+        i64::try_from(spread).unwrap_or(i64::MAX)
+    }
+
     /// What moving its pods has to save at least.
     fn due(&self) -> i64 {
         let each = self.pool.min_savings_per_move.micros();
@@ -247,7 +259,11 @@ fn replaced(
     let mut rest: Vec<(i64, &Mover<'_>)> = movers
         .iter()
         .filter(|mover| mover.for_money && !known.contains(&mover.claim.name))
-        .map(|mover| (waste(view, mover).saturating_sub(mover.due()), mover))
+        .map(|mover| {
+            let waste = waste(view, mover);
+            let due = mover.due().saturating_add(mover.start_up(view, mover.price().saturating_sub(waste)));
+            (waste.saturating_sub(due), mover)
+        })
         .filter(|(waste, _)| *waste > 0)
         .collect();
     rest.sort_by_key(|(waste, mover)| (Reverse(*waste), &mover.claim.name));
@@ -281,7 +297,7 @@ fn replaced(
     let going = going(best?.1);
     let trial = try_out(&without(view, &going, false), view.now, true, search);
     let proposal = if suits(&trial) { weigh(view, movers, &going, trial.launches)? } else { return None };
-    proposal.whichever_way(view)
+    proposal.whichever_way(view, movers)
 }
 
 /// The part of a node's price that its pods would not cost if they could be cut to measure and put on the machines that
@@ -327,7 +343,8 @@ fn weigh(view: &View<'_>, movers: &[Mover<'_>], going: &[Text], launches: Vec<La
         launches.iter().filter_map(|launch| launch.offerings.first()).map(|first| first.price.micros()).sum();
     let saves = freed.saturating_sub(cost);
     let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
-    let gain = saves.saturating_sub(due).saturating_sub(start_up(view, cost)).saturating_add(wanted);
+    let start_up = start_up(view, cost, movers());
+    let gain = saves.saturating_sub(due).saturating_sub(start_up).saturating_add(wanted);
     let claims = going.to_vec();
     (gain > 0).then_some(Proposal { claims, launches, saves: Price::from_micros(saves), moves, gain })
 }
@@ -335,19 +352,21 @@ fn weigh(view: &View<'_>, movers: &[Mover<'_>], going: &[Text], launches: Vec<La
 impl Proposal {
     /// The same without the ways to get its machines that would cost what it gains, so that it pays whichever is had;
     /// none if pools want more ways than are left.
-    fn whichever_way(mut self, view: &View<'_>) -> Option<Self> {
+    fn whichever_way(mut self, view: &View<'_>, movers: &[Mover<'_>]) -> Option<Self> {
+        let claims = std::mem::take(&mut self.claims);
+        let going = || movers.iter().filter(|mover| claims.contains(&mover.claim.name));
         let spare = self.gain / i64::try_from(self.launches.len().max(1)).unwrap_or(i64::MAX);
         for launch in &mut self.launches {
             let first = launch.offerings.first().map_or(0, |first| first.price.micros());
             launch.offerings.retain(|way| {
                 let more = way.price.micros().saturating_sub(first).max(0);
-                more == 0 || more.saturating_add(start_up(view, more)) < spare
+                more == 0 || more.saturating_add(start_up(view, more, going())) < spare
             });
             if !is_varied(view, launch) {
                 return None;
             }
         }
-        Some(self)
+        Some(Self { claims, ..self })
     }
 }
 
@@ -383,10 +402,12 @@ fn keeps_minimums<'m, 'a: 'm>(
     })
 }
 
-/// What new machines cost while they start and the old ones run on, spread over the time within which it has to pay.
-fn start_up(view: &View<'_>, cost: i64) -> i64 {
-    let settings = &view.snapshot.settings;
-    let (start, pays) = (settings.start_up.as_secs(), settings.pays_within.as_secs().max(1));
-    let spread = i128::from(cost) * i128::from(start) / i128::from(pays);
-    i64::try_from(spread).unwrap_or(i64::MAX)
+/// What new machines cost while they start, each node that goes counting for as much of that as it costs itself.
+fn start_up<'m, 'a: 'm>(view: &View<'_>, cost: i64, going: impl Iterator<Item = &'m Mover<'a>>) -> i64 {
+    let (mut freed, mut spread) = (0_i128, 0_i128);
+    for mover in going {
+        freed += i128::from(mover.price());
+        spread += i128::from(mover.start_up(view, mover.price()));
+    }
+    i64::try_from(i128::from(cost).saturating_mul(spread) / freed.max(1)).unwrap_or(i64::MAX)
 }

@@ -159,6 +159,21 @@ fn a_replacement_must_pay_for_the_time_that_it_takes_to_start() {
 }
 
 #[test]
+fn what_has_come_lately_is_replaced_only_if_that_pays_as_soon() {
+    let sizes = || vec![small(), large(), machine("medium", 6, 24, "0.30")];
+    let varied = || Pool { consolidation: Consolidation::Underutilized, ..pool("general", sizes()) };
+    let come = |before: i64, pods: usize| {
+        let cluster = Cluster::new([varied()]).standing_but("big", "general", &large(), |claim, _| {
+            (claim.created_at, claim.initialized_at) = (at(NOW - before), Some(at(NOW - before + 90)));
+        });
+        cluster.bound("web", pods, asks(1900, 512), "node-of-big")
+    };
+    assert_eq!(decided(&come(900, 3).plan().0), ["big"]);
+    assert!(come(240, 3).plan().0.is_empty(), "a quarter of the price, after four minutes");
+    assert_eq!(decided(&come(240, 1).plan().0), ["big"], "three quarters are another matter");
+}
+
+#[test]
 fn what_is_decided_because_the_pods_fit_in_one_order_is_not_taken_back_because_they_do_not_in_another() {
     let cluster = [("a", vec![2000, 1500, 1500]), ("b", vec![5000]), ("c", vec![6000])].into_iter().fold(
         Cluster::new([thrifty()]),
