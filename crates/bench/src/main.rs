@@ -2,12 +2,15 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
 use windlass_bench::measure::{Figures, measure};
 use windlass_bench::scenario::{self, Scenario, UNTAINTED};
+use windlass_bench::simulation::{Scoring, batch_jobs, daily_wave, declining_churn, play};
 use windlass_bench::{consolidation, memory, scenario::packing};
+use windlass_core::model::Consolidation;
 
 /// Measure planning, and print what was measured in Markdown.
 #[derive(Debug, Parser)]
@@ -18,6 +21,9 @@ struct Arguments {
     /// Only the memory that the index of a large cluster takes.
     #[arg(long)]
     memory: bool,
+    /// Only what comes of plans over simulated days.
+    #[arg(long)]
+    simulation: bool,
     /// Only tables whose title contains this.
     #[arg(long)]
     only: Option<String>,
@@ -31,6 +37,10 @@ fn main() -> Result<()> {
         println!("| what | figure |\n|---|---|");
         println!("| pods, nodes in the index and a snapshot | {pods}, {nodes} |");
         println!("| resident memory (now, peak) | {} MB, {} MB |", mb(resident), mb(peak));
+        return Ok(());
+    }
+    if arguments.simulation {
+        print_simulation();
         return Ok(());
     }
     let wanted = |title: &str| arguments.only.as_ref().is_none_or(|only| title.contains(only.as_str()));
@@ -52,6 +62,44 @@ fn main() -> Result<()> {
         table("10,000 pods where machines run out", &mut scenario::shortage(data)?.into_iter());
     }
     Ok(())
+}
+
+fn print_simulation() {
+    println!(
+        "| workload | scheduler | policy | cost | of the bound | pods moved | nodes launched | mean wait | longest wait of a \
+         moved pod | saved |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    let day = Duration::from_hours(24);
+    for script in [daily_wave(40, day), batch_jobs(400, day), declining_churn(100, day)] {
+        for scoring in [Scoring::LeastAllocated, Scoring::MostAllocated] {
+            let policies = [
+                (Consolidation::Empty, "WhenEmpty"),
+                (Consolidation::Underutilized, "WhenEmptyOrUnderutilized"),
+            ];
+            let mut first = None;
+            for (policy, name) in policies {
+                let outcome = play(&script, policy, scoring);
+                let before = *first.get_or_insert(outcome.cost);
+                for flaw in &outcome.flaws {
+                    eprintln!("{}: {flaw}", script.name);
+                }
+                println!(
+                    "| {}, at most {} pods | {scoring:?} | {name} | {:.0} $ | {:.3} | {} | {} | {:.0} s | {} s | {:.1} % |",
+                    script.name,
+                    outcome.peak,
+                    outcome.cost,
+                    outcome.cost / outcome.bound,
+                    outcome.moved,
+                    outcome.launched,
+                    outcome.mean_wait.as_secs_f64(),
+                    outcome.longest_wait_moved.as_secs(),
+                    100.0 * (1.0 - outcome.cost / before)
+                );
+            }
+        }
+    }
+    println!();
 }
 
 fn print_consolidation(title: &str) {
@@ -84,7 +132,7 @@ fn print(title: &str, scenarios: &mut dyn Iterator<Item = Scenario>) {
     let (mut logs, mut worst, mut cases) = (0.0_f64, 1.0_f64, 0_u32);
     for Scenario { name, snapshot } in scenarios {
         let Figures { pods, unplaced, launches, gap, first_gap, first, whole } = measure(&snapshot);
-        let millis = |time: std::time::Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
+        let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
         let left = if unplaced > 0 { format!(" ({unplaced} left over)") } else { String::new() };
         println!(
             "| {name} | {pods}{left} | {launches} | {} | {first_gap:.4} | {} | {gap:.4} |",

@@ -5,12 +5,17 @@ use jiff::Timestamp;
 use windlass_core::model::{Consolidation, InstanceType, Labels, Pod, PodId, PodState, Resources, Snapshot};
 use windlass_core::{Price, Text};
 
+use super::scheduler::Scoring;
 use super::script::{Replica, Task};
 use crate::cluster::NAMESPACE;
+
+/// What has to be saved per hour for each pod that moves, unless a pool says otherwise.
+const DEFAULT_SAVINGS: Price = Price::from_micros(1_000);
 
 /// What there is.
 pub(super) struct Cluster {
     pub(super) snapshot: Snapshot,
+    pub(super) scoring: Scoring,
     /// What is free on each node.
     pub(super) free: BTreeMap<Text, Resources>,
     /// The pods without a node, in the order in which they came.
@@ -38,15 +43,16 @@ pub(super) struct Tenant {
 
 impl Cluster {
     /// Nothing runs, and one pool offers these machines.
-    pub(super) fn new(machines: Vec<InstanceType>, policy: Consolidation) -> Self {
+    pub(super) fn new(machines: Vec<InstanceType>, policy: Consolidation, scoring: Scoring) -> Self {
         let mut snapshot = crate::cluster::empty(machines);
         for pool in Arc::make_mut(&mut snapshot.pools).values_mut() {
             let pool = Arc::make_mut(pool);
             pool.consolidation = policy;
-            pool.min_savings_per_move = Price::from_micros(1_000);
+            pool.min_savings_per_move = DEFAULT_SAVINGS;
         }
         Self {
             snapshot,
+            scoring,
             free: BTreeMap::new(),
             waiting: Vec::new(),
             expected: BTreeMap::new(),

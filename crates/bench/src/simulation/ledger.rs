@@ -29,6 +29,8 @@ pub struct Outcome {
     pub mean_wait: Duration,
     /// How long one waited at most.
     pub longest_wait: Duration,
+    /// How many pods found no room at once after they were moved.
+    pub stranded: usize,
     /// How long one waited at most after it was moved.
     pub longest_wait_moved: Duration,
     /// For how long no pod had been moved at the end.
@@ -54,6 +56,7 @@ pub(super) struct Ledger {
     waits: u32,
     waited: Duration,
     longest: Duration,
+    stranded: usize,
     longest_moved: Duration,
     last_move: Timestamp,
     flaws: Vec<String>,
@@ -75,6 +78,7 @@ impl Ledger {
             waits: 0,
             waited: Duration::ZERO,
             longest: Duration::ZERO,
+            stranded: 0,
             longest_moved: Duration::ZERO,
             last_move: begin,
             flaws: Vec::new(),
@@ -129,6 +133,7 @@ impl Ledger {
         self.waited += wait;
         self.longest = self.longest.max(wait);
         if tenant.moved {
+            self.stranded += usize::from(!wait.is_zero());
             self.longest_moved = self.longest_moved.max(wait);
         }
     }
@@ -148,6 +153,7 @@ impl Ledger {
             plans: self.plans,
             mean_wait: self.waited / self.waits.max(1),
             longest_wait: self.longest,
+            stranded: self.stranded,
             longest_wait_moved: self.longest_moved,
             unmoved_for: end.duration_since(self.last_move.max(self.begin)).unsigned_abs(),
             flaws: self.flaws,

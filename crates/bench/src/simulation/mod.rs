@@ -1,9 +1,9 @@
 //! Hours of a cluster's life in seconds: pods come and go by a script, and what the planner decides is carried out.
 //!
 //! Time is virtual and nothing is drawn that is not seeded, so that the same script gives the same figures each time. The
-//! script ([`Script`]) says what is to run, whatever becomes of the nodes; [`agenda`] what happens next; [`cluster`] what
-//! there is, with its machines ([`machines`]) and pods ([`scheduler`]); [`conduct`] carries plans out as the controller
-//! does; and [`ledger`] keeps account. The workloads are in [`wave`], [`batch`] and [`churn`].
+//! script (`script`) says what is to run, whatever becomes of the nodes; `agenda` what happens next; `cluster` what there
+//! is, with its machines (`machines`) and where pods go (`scheduler`); `conduct` carries plans out as the controller does;
+//! and `ledger` keeps account. The workloads are in `wave`, `batch` and `churn`.
 
 mod agenda;
 mod batch;
@@ -25,6 +25,7 @@ use windlass_core::plan;
 pub use batch::batch_jobs;
 pub use churn::declining_churn;
 pub use ledger::Outcome;
+pub use scheduler::Scoring;
 pub use script::{Replica, Script, Task};
 pub use wave::daily_wave;
 
@@ -42,12 +43,12 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// How often it is found out what the pods would cost at least.
 const SAMPLE: Duration = Duration::from_mins(5);
 
-/// Plays a script with nodes given back by a policy.
-pub fn play(script: &Script, policy: Consolidation) -> Outcome {
+/// Plays a script with nodes given back by a policy and pods bound as the scheduler scores nodes.
+pub fn play(script: &Script, policy: Consolidation, scoring: Scoring) -> Outcome {
     let begin = crate::cluster::now();
     let end = begin + script.lasts;
     let mut agenda = Agenda::of(script, begin);
-    let mut cluster = Cluster::new(script.machines.clone(), policy);
+    let mut cluster = Cluster::new(script.machines.clone(), policy, scoring);
     let mut ledger = Ledger::new(begin);
     let mut wake = begin;
     loop {

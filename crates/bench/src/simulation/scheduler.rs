@@ -9,14 +9,23 @@ use super::agenda::{Agenda, Event};
 use super::cluster::Cluster;
 use super::ledger::Ledger;
 
+/// Which of the nodes with room kube-scheduler chooses; the names are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scoring {
+    /// The emptiest, unless it is told otherwise. Few nodes become empty by themselves.
+    LeastAllocated,
+    /// The fullest.
+    MostAllocated,
+}
+
 impl Cluster {
     /// Binds pods that wait: those that are expected on a node first, as pods that are nominated to it are, and the others
-    /// wherever there is room, on the node that is emptiest, as kube-scheduler does unless told otherwise.
+    /// wherever there is room.
     pub(super) fn bind(&mut self, agenda: &mut Agenda, ledger: &mut Ledger, now: Timestamp) {
         for expected in [true, false] {
             for id in self.waiting.clone() {
                 let Some(pod) = self.snapshot.pods.get(&id).cloned() else { continue };
-                let node = if expected { self.nominated(&pod) } else { self.emptiest(&pod) };
+                let node = if expected { self.nominated(&pod) } else { self.chosen(&pod) };
                 if let Some(node) = node {
                     self.bind_to(&id, node, agenda, ledger, now);
                 }
@@ -29,10 +38,14 @@ impl Cluster {
         self.takes(node, pod).then(|| node.name.clone())
     }
 
-    fn emptiest(&self, pod: &Pod) -> Option<Text> {
+    fn chosen(&self, pod: &Pod) -> Option<Text> {
         let nodes = self.snapshot.nodes.values().filter(|node| self.takes(node, pod));
-        let emptiness = |node: &Node| self.free.get(&node.name).map_or(0, |free| share(free, node));
-        nodes.min_by_key(|node| (Reverse(emptiness(node)), &node.name)).map(|node| node.name.clone())
+        let free = |node: &Node| self.free.get(&node.name).map_or(0, |free| share(free, node));
+        let score = |node: &Node| match self.scoring {
+            Scoring::LeastAllocated => free(node),
+            Scoring::MostAllocated => -free(node),
+        };
+        nodes.min_by_key(|node| (Reverse(score(node)), &node.name)).map(|node| node.name.clone())
     }
 
     fn takes(&self, node: &Node, pod: &Pod) -> bool {
