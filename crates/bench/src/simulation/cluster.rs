@@ -107,6 +107,8 @@ impl Cluster {
             state: PodState::Unschedulable { since: tenant.waits_since },
             deleting: false,
             stays_until: None,
+            may_go: false,
+            bound_at: None,
         };
         Arc::make_mut(&mut self.snapshot.pods).insert(id.clone(), Arc::new(pod));
         self.waiting.push(id.clone());

@@ -29,6 +29,10 @@ impl Cluster {
             startup_taints: Vec::new(),
             disrupted: None,
             decision: None,
+            template: None,
+            drift: None,
+            ends_at: None,
+            asked_to_go: false,
             deleting: false,
             created_at: now,
             initialized_at: None,
@@ -54,12 +58,14 @@ impl Cluster {
             capacity: launched.capacity,
             allocatable: launched.allocatable.clone(),
             readiness: Readiness::Ready,
+            conditions: Vec::new(),
             unschedulable: false,
             deleting: false,
             claim_uid: Some(claim.uid.clone()),
             provider: Some("bench".into()),
             held: true,
             stays_until: None,
+            asked_to_go: false,
         };
         Arc::make_mut(&mut self.snapshot.nodes).insert(name.clone(), Arc::new(node));
         self.free.insert(name.clone(), launched.allocatable);
