@@ -27,6 +27,7 @@ pub const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Running {
     pub task: JoinHandle<()>,
     pub health: Health,
+    pub metrics: Metrics,
 }
 
 impl Running {
@@ -121,17 +122,18 @@ impl Lab {
             cluster_id: settings.cluster_id.clone(),
             namespace: settings.namespace.clone(),
         };
+        let metrics = Metrics::default();
         let controller = Controller::new(Dependencies {
             client,
             factory: wrap(factory),
             clock,
             random: fastrand::Rng::new(),
             leadership,
-            metrics: Metrics::default(),
+            metrics: metrics.clone(),
             settings,
         });
         let health = controller.health();
-        Running { task: tokio::spawn(controller.run(std::future::pending())), health }
+        Running { task: tokio::spawn(controller.run(std::future::pending())), health, metrics }
     }
 
     /// Ends the controller between two awaits, as a crash would.

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use windlass_api::{NodeClaim, labels};
 use windlass_testkit::eventually;
 
@@ -37,6 +38,7 @@ pub struct Entry {
     pub kind: Kind,
     pub name: String,
     pub version: u64,
+    pub seen: Instant,
     pub added: bool,
     pub deleted: bool,
     pub object: Value,
@@ -161,6 +163,7 @@ async fn keep<K>(
                     kind,
                     name: object.name_any(),
                     version: version.parse().unwrap(),
+                    seen: Instant::now(),
                     added,
                     deleted,
                     object: serde_json::to_value(&object).unwrap(),
