@@ -238,6 +238,21 @@ fn no_more_nodes_go_than_budgets_and_the_pools_minimum_allow() {
 }
 
 #[test]
+fn a_budget_that_is_spent_on_the_other_nodes_of_a_decision_is_waited_for() {
+    let mut cluster = half_empty(thrifty(), "abcd", 500);
+    let (plan, _) = cluster.plan();
+    cluster = cluster.after(&plan).closed("a").closed("b").closed("c");
+    let budget = PodBudget { selector: Selector::Matching(Requirements::new()), allowed: 0 };
+    Arc::make_mut(&mut cluster.0.pod_budgets).insert(PodId::new("default", "web"), budget);
+    assert_eq!(cluster.plan().0.cancellations.len(), 3, "somebody else's doing");
+    let leaving = Arc::make_mut(&mut cluster.0.claims).get_mut("a").unwrap();
+    Arc::make_mut(leaving).deleting = true;
+    assert!(cluster.plan().0.is_empty(), "their turn comes when the first is gone");
+    Arc::make_mut(&mut cluster.0.pod_budgets).clear();
+    assert_eq!(cluster.removals(), ["b", "c"]);
+}
+
+#[test]
 fn pods_move_only_where_they_may_run() {
     let tainted = |cluster: Cluster| {
         cluster.standing_but("b", "general", &small(), |_, node| {
