@@ -8,6 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::class::Cause;
 use super::clearing::{Floor, Leaver};
 use super::decision::{Disruption, Launch, Placement, Plan, Target};
@@ -129,6 +131,21 @@ fn mover<'a>(view: &View<'a>, claim: &'a Claim, spares: &Spares<'_, '_>) -> Opti
     let keeps = || guards::keeps(view, claim, node).or_else(|| guards::keeps_for_rest(view, node));
     let free = !pods.is_empty() && settled && keeps().is_none();
     free.then_some(Mover { claim, node, pool, pods, for_money })
+}
+
+/// When the next node will have been left alone for long enough to be looked at. Nodes that are disturbed one shortly
+/// after the other are looked at together.
+pub(super) fn look_again_at(view: &View<'_>) -> Option<Timestamp> {
+    let claims = view.snapshot.claims.values().filter(|claim| view.stands(claim));
+    let settles = claims.filter_map(|claim| {
+        let node = view.node_of(&claim.name)?;
+        let pool = view.snapshot.pools.get(&claim.pool)?;
+        let watched = pool.consolidation == Consolidation::Underutilized;
+        let until = empty::quiet_until(view, claim, node, pool)?;
+        (watched && until > view.now && view.keeping(&node.name).next().is_some()).then_some(until)
+    });
+    let together = view.now.saturating_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX);
+    settles.min().map(|first| first.max(together))
 }
 
 impl Mover<'_> {

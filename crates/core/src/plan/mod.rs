@@ -121,6 +121,7 @@ pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget)
     {
         proposal.write(&view, &mut plan, &mut report);
     }
+    plan.wake_at = plan.wake_at.into_iter().chain(consolidate::look_again_at(&view)).min();
     (plan, report)
 }
 

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_core::Plan;
 use windlass_core::model::{
@@ -141,6 +142,17 @@ fn a_node_on_which_something_changed_lately_is_left_alone_and_may_take_pods() {
 }
 
 #[test]
+fn it_is_planned_again_when_a_node_has_been_left_alone_for_long_enough() {
+    let cluster =
+        half_empty(Pool { consolidate_after: Some(Duration::from_secs(30)), ..thrifty() }, "a", 500);
+    assert_eq!(cluster.plan().0.wake_at, None, "it has been, and nothing comes of it");
+    let changed = |ago| cluster.clone().pod_changed("node-of-a", NOW - ago).plan().0.wake_at;
+    assert_eq!(changed(5), Some(at(NOW + 25)));
+    let soon = cluster.clone().pod_changed("node-of-a", NOW - 30).pod_changed("node-of-a", NOW - 29);
+    assert_eq!(soon.plan().0.wake_at, Some(at(NOW + 1)));
+}
+
+#[test]
 fn moves_must_save_enough_for_each_pod() {
     let dear = |each: &str| Pool { min_savings_per_move: each.parse().unwrap(), ..thrifty() };
     assert_eq!(decided(&half_empty(dear("0.09"), "ab", 500).plan().0), ["a"]);
@@ -229,15 +241,6 @@ fn a_pod_that_may_not_be_evicted_just_now_keeps_its_node() {
 }
 
 #[test]
-fn no_more_nodes_go_than_budgets_and_the_pools_minimum_allow() {
-    let budget = DisruptionBudget { nodes: Share::Count(1), reasons: [].into(), window: None };
-    let limited = Pool { budgets: vec![budget], ..thrifty() };
-    assert_eq!(decided(&half_empty(limited, "abcd", 500).plan().0), ["a"]);
-    let minimum = Pool { min_nodes: 3, ..thrifty() };
-    assert_eq!(decided(&half_empty(minimum, "abcd", 500).plan().0), ["a"]);
-}
-
-#[test]
 fn a_budget_that_is_spent_on_the_other_nodes_of_a_decision_is_waited_for() {
     let mut cluster = half_empty(thrifty(), "abcd", 500);
     let (plan, _) = cluster.plan();
@@ -250,6 +253,15 @@ fn a_budget_that_is_spent_on_the_other_nodes_of_a_decision_is_waited_for() {
     assert!(cluster.plan().0.is_empty(), "their turn comes when the first is gone");
     Arc::make_mut(&mut cluster.0.pod_budgets).clear();
     assert_eq!(cluster.removals(), ["b", "c"]);
+}
+
+#[test]
+fn no_more_nodes_go_than_budgets_and_the_pools_minimum_allow() {
+    let budget = DisruptionBudget { nodes: Share::Count(1), reasons: [].into(), window: None };
+    let limited = Pool { budgets: vec![budget], ..thrifty() };
+    assert_eq!(decided(&half_empty(limited, "abcd", 500).plan().0), ["a"]);
+    let minimum = Pool { min_nodes: 3, ..thrifty() };
+    assert_eq!(decided(&half_empty(minimum, "abcd", 500).plan().0), ["a"]);
 }
 
 #[test]
