@@ -53,12 +53,7 @@ impl Executor {
     /// one claim keeps nobody from planning for the others.
     pub(crate) async fn carry_out(self: &Arc<Self>, plan: &Plan, creations: &mut JoinSet<()>) {
         let names: Vec<String> = plan.launches.iter().map(|launch| self.name(&launch.pool)).collect();
-        let mut needless = BTreeSet::new();
-        for disruption in &plan.disruptions {
-            if !self.decide(disruption, &names).await {
-                needless.extend(disruption.replacements.iter().copied());
-            }
-        }
+        let needless = self.decide_all(&plan.disruptions, &names).await;
         for (number, (launch, name)) in plan.launches.iter().zip(names).enumerate() {
             if needless.contains(&number) {
                 continue;
@@ -77,6 +72,18 @@ impl Executor {
         if timeout(self.settings.write_patience, all).await.is_err() {
             warn!(claims = creations.len(), "the API server has given no definite answer about new claims");
         }
+    }
+
+    /// Writes down which claims are to go. Says which launches are not needed, because nothing could be written down that
+    /// they are for.
+    async fn decide_all(&self, disruptions: &[Disruption], names: &[String]) -> BTreeSet<usize> {
+        let mut decided = Vec::new();
+        for disruption in disruptions {
+            decided.push(self.decide(disruption, names));
+        }
+        let decided = stream::iter(decided).buffered(WRITES_AT_ONCE).collect::<Vec<bool>>().await;
+        let undone = disruptions.iter().zip(decided).filter(|(_, decided)| !decided);
+        undone.flat_map(|(disruption, _)| disruption.replacements.iter().copied()).collect()
     }
 
     /// Writes on claims that they are to go, and what takes their place. Says whether any of them is to: what cannot be
@@ -117,7 +124,10 @@ impl Executor {
     async fn annotate(&self, name: &str, uid: &str, annotations: &Value) -> bool {
         let api: Api<NodeClaim> = Api::all(self.client.clone());
         let body = json!({"metadata": {"uid": uid, "annotations": annotations}});
-        match api.patch(name, &patching(), &Patch::Merge(body)).await {
+        let turn = self.writes.acquire().await;
+        let outcome = api.patch(name, &patching(), &Patch::Merge(body)).await;
+        drop(turn);
+        match outcome {
             Ok(written) => {
                 let changed = self.bus.index.lock().claims.wrote(written, self.clock.now());
                 self.bus.announce(changed);
