@@ -16,63 +16,11 @@ use windlass_providers::{LaunchRequest, Machine, MachineTag, Provider, ProviderE
 use windlass_testkit::invariants::{Invariant, Kind, ObjectName};
 use windlass_testkit::{ControlPlane, eventually};
 
-use crate::faults::{Fate, Faults, Sent};
-use crate::lab::{Lab, PATIENCE, Running};
-use crate::steps::{calm_lab, force_away, leads, pool_counts};
+use crate::faults::{Fate, Faults};
+use crate::lab::{Lab, PATIENCE};
+use crate::steps::{calm_lab, force_away, leads, pool_counts, start};
+use crate::trap::{Side, Trap};
 use crate::twist::{Twist, twisted};
-
-/// On which side of an effect the controller dies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    /// Before the effect, with all earlier answers taken in.
-    Before,
-    /// After the effect and before its answer.
-    After,
-}
-
-/// Springs at the k-th effect of a controller, from 1.
-#[derive(Clone, Default)]
-struct Trap {
-    effects: Arc<AtomicUsize>,
-    sprung: Arc<Notify>,
-}
-
-impl Trap {
-    fn set(&self, faults: &Faults, at: usize, side: Side) {
-        self.effects.store(0, Ordering::SeqCst);
-        let trap = self.clone();
-        faults.decide(move |sent| {
-            if !is_effect(sent) {
-                return Fate::Passes;
-            }
-            let number = trap.effects.fetch_add(1, Ordering::SeqCst) + 1;
-            if number < at {
-                return Fate::Passes;
-            }
-            match side {
-                Side::Before => {
-                    trap.sprung.notify_one();
-                    Fate::NeverSent
-                }
-                Side::After if number == at => {
-                    let sprung = trap.sprung.clone();
-                    Fate::AnsweredAfter(Box::pin(async move {
-                        sprung.notify_one();
-                        std::future::pending::<()>().await;
-                    }))
-                }
-                // Nothing happens any more once the answer is outstanding.
-                Side::After => Fate::NeverSent,
-            }
-        });
-    }
-}
-
-/// A change to the cluster that a claim's life consists of; what only reports is left out.
-fn is_effect(sent: &Sent) -> bool {
-    let reports = ["leases", "events", "nodepools", "nodeproviders"];
-    sent.changes() && !reports.iter().any(|kind| sent.concerns(kind))
-}
 
 async fn prepared(plane: Arc<ControlPlane>, name: &str) -> Lab {
     let lab = calm_lab(plane, name).await;
@@ -123,10 +71,6 @@ async fn crash_at_each(plane: Arc<ControlPlane>, name: &str, first: usize, side:
     }
     assert!(at > 14, "a life has more effects than {at}");
     lab.finish().await;
-}
-
-fn start(lab: &Lab, faults: &Faults) -> Running {
-    lab.spawn(lab.settings.clone(), faults.around(lab.controller_client()), |factory| Arc::new(factory))
 }
 
 pub async fn a_crash_before_any_odd_effect_leaves_one_machine_per_claim(plane: Arc<ControlPlane>) {

@@ -1,26 +1,39 @@
 //! The ways in which controllers are known to fail, each tried on a real API server.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 #![allow(clippy::panic, reason = "a panic fails the test")]
+#![allow(clippy::print_stdout, reason = "how often a controller was killed is of interest")]
 
 mod change;
 mod crashes;
 mod faults;
 mod identity;
+mod killed;
 #[path = "../lab/mod.rs"]
 mod lab;
 mod lists;
+mod repaired;
 mod rivals;
 mod runaway;
+mod shrunk;
 mod stale;
 mod steps;
+mod trap;
 mod twist;
 
 use windlass_testkit::plane_tests;
 
 #[allow(clippy::wildcard_imports, reason = "the tests are listed below")]
-use {change::*, crashes::*, identity::*, lists::*, rivals::*, runaway::*, stale::*};
+use {change::*, crashes::*, identity::*, lists::*, repaired::*, rivals::*, runaway::*, shrunk::*, stale::*};
 
 plane_tests![
+    a_controller_killed_before_any_effect_of_a_consolidation_ends_it_all_the_same,
+    a_controller_killed_after_any_effect_of_a_consolidation_ends_it_all_the_same,
+    a_controller_killed_before_any_effect_of_a_replacement_by_a_cheaper_node_ends_it_all_the_same,
+    a_controller_killed_after_any_effect_of_a_replacement_by_a_cheaper_node_ends_it_all_the_same,
+    a_controller_that_dies_all_the_time_still_gets_through_a_replacement_by_a_cheaper_node,
+    a_controller_killed_before_any_effect_of_a_repair_ends_it_all_the_same,
+    a_controller_killed_after_any_effect_of_a_repair_ends_it_all_the_same,
+    a_controller_that_dies_all_the_time_still_gets_through_a_repair,
     a_crash_before_any_odd_effect_leaves_one_machine_per_claim,
     a_crash_before_any_even_effect_leaves_one_machine_per_claim,
     a_crash_between_any_odd_effect_and_its_answer_leaves_one_machine_per_claim,

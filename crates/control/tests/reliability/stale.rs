@@ -7,21 +7,18 @@ use std::time::Duration;
 use http::Method;
 use k8s_openapi::api::core::v1::Toleration;
 use kube::ResourceExt;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 use windlass_testkit::invariants::{Invariant, Kind, ObjectName};
-use windlass_testkit::objects::{NodeBuilder, UNREADY};
+use windlass_testkit::objects::NodeBuilder;
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::faults::{Fate, Faults, Sent};
-use crate::lab::{Lab, PATIENCE, Running};
+use crate::lab::PATIENCE;
 use crate::steps::{
-    all_stay, calm_lab, force_away, kept_pod, lab_for_two, leads, release_pod, remove_taint, throughout,
+    all_stay, calm_lab, force_away, kept_pod, lab_for_two, leads, release_pod, remove_taint, set_ready,
+    start, throughout,
 };
-
-fn start(lab: &Lab, faults: &Faults) -> Running {
-    lab.spawn(lab.settings.clone(), faults.around(lab.controller_client()), |factory| Arc::new(factory))
-}
 
 pub async fn pods_that_come_in_waves_get_one_claim_each_while_the_claim_watch_is_silent(
     plane: Arc<ControlPlane>,
@@ -256,14 +253,4 @@ pub async fn a_successor_that_last_saw_a_node_sick_looks_again_before_it_replace
     lab.ready_claims(1).await;
     second.crash().await;
     lab.finish().await;
-}
-
-/// Makes a node ready or not, and keeps KWOK from thinking otherwise.
-async fn set_ready(lab: &Lab, node: &str, ready: bool) {
-    let unready = if ready { json!(null) } else { json!("true") };
-    let patch = Patch::Merge(json!({"metadata": {"annotations": {UNREADY: unready}}}));
-    lab.node_api().patch(node, &PatchParams::default(), &patch).await.unwrap();
-    let condition = json!([{"type": "Ready", "status": if ready { "True" } else { "False" }}]);
-    let patch = Patch::Strategic(json!({"status": {"conditions": condition}}));
-    lab.node_api().patch_status(node, &PatchParams::default(), &patch).await.unwrap();
 }

@@ -9,9 +9,10 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use windlass_api::NodeClaim;
-use windlass_testkit::objects::budget;
+use windlass_testkit::objects::{UNREADY, budget};
 use windlass_testkit::{ControlPlane, eventually};
 
+use crate::faults::Faults;
 use crate::lab::{Lab, PATIENCE, Running};
 
 /// A lab whose controller keeps its lease for longer than a busy machine takes to renew it, for tests that are not
@@ -40,6 +41,11 @@ pub async fn throughout(what: &str, time: Duration, mut look: impl AsyncFnMut() 
         }
         sleep(Duration::from_millis(100)).await;
     }
+}
+
+/// Starts a controller behind these faults.
+pub fn start(lab: &Lab, faults: &Faults) -> Running {
+    lab.spawn(lab.settings.clone(), faults.around(lab.controller_client()), |factory| Arc::new(factory))
 }
 
 /// Waits until a controller leads.
@@ -143,4 +149,14 @@ async fn change_taints(nodes: &Api<Node>, name: &str, change: impl Fn(&mut Vec<T
             return;
         }
     }
+}
+
+/// Makes a node ready or not, and keeps KWOK from thinking otherwise.
+pub async fn set_ready(lab: &Lab, node: &str, ready: bool) {
+    let unready = if ready { json!(null) } else { json!("true") };
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {UNREADY: unready}}}));
+    lab.node_api().patch(node, &PatchParams::default(), &patch).await.unwrap();
+    let condition = json!([{"type": "Ready", "status": if ready { "True" } else { "False" }}]);
+    let patch = Patch::Strategic(json!({"status": {"conditions": condition}}));
+    lab.node_api().patch_status(node, &PatchParams::default(), &patch).await.unwrap();
 }
