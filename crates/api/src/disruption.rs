@@ -9,7 +9,7 @@ use crate::LimitedDuration;
 #[serde(rename_all = "camelCase")]
 pub struct Disruption {
     /// Which nodes are given back: `WhenEmpty` those without pods other than those of daemonsets,
-    /// `WhenEmptyOrUnderutilized` also those whose pods can run for less elsewhere. Default `WhenEmpty`.
+    /// `WhenEmptyOrUnderutilized` also those whose pods can run for less elsewhere. Default `WhenEmptyOrUnderutilized`.
     #[serde(default)]
     pub consolidation_policy: ConsolidationPolicy,
 
@@ -69,9 +69,9 @@ impl Disruption {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ConsolidationPolicy {
     /// Those without pods other than those of daemonsets.
-    #[default]
     WhenEmpty,
     /// Also those whose pods can run for less elsewhere.
+    #[default]
     WhenEmptyOrUnderutilized,
 }
 

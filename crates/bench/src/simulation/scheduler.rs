@@ -64,7 +64,8 @@ impl Cluster {
         if let Some(free) = self.free.get_mut(&node) {
             free.subtract(&pod.shape.requests);
         }
-        Arc::make_mut(pod).state = PodState::Bound(node.clone());
+        let pod = Arc::make_mut(pod);
+        (pod.state, pod.bound_at) = (PodState::Bound(node.clone()), Some(now));
         self.waiting.retain(|waiting| waiting != id);
         Arc::make_mut(&mut self.snapshot.last_pod_change).insert(node, now);
         tenant.runs_since = Some(now);

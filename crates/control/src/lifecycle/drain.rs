@@ -76,7 +76,8 @@ impl Drain<'_> {
         let all: Api<Pod> = Api::all(self.client.clone());
         let on_node = ListParams::default().fields(&format!("spec.nodeName={}", self.node));
         let pods = all.list(&on_node).await?.items;
-        let rounds = pods.into_iter().map(|pod| async move { self.treat(&pod).await });
+        let turn = self.turn(&pods);
+        let rounds = pods.into_iter().map(|pod| async move { self.treat(&pod, turn).await });
         let outcomes: Vec<_> = stream::iter(rounds).buffer_unordered(EVICTIONS_AT_ONCE).collect().await;
         let mut progress = DrainProgress::default();
         for outcome in outcomes {
@@ -93,7 +94,13 @@ impl Drain<'_> {
         Ok(progress)
     }
 
-    async fn treat(&self, pod: &Pod) -> Outcome {
+    /// The priority of the pods whose turn it is to leave. Those of higher priority serve them as long as they are there.
+    fn turn(&self, pods: &[Pod]) -> i32 {
+        let leaving = pods.iter().filter(|pod| self.treatment(pod) != Treatment::Leave);
+        leaving.map(priority).min().unwrap_or(i32::MAX)
+    }
+
+    async fn treat(&self, pod: &Pod, turn: i32) -> Outcome {
         let name = pod.name_any();
         let api: Api<Pod> = Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
         // Only this very pod: one made anew under the same name may be on another node.
@@ -102,6 +109,7 @@ impl Drain<'_> {
         let outcome = match self.treatment(pod) {
             Treatment::Leave => return Outcome::Nothing,
             Treatment::Wait => return Outcome::Leaving,
+            Treatment::Evict if priority(pod) > turn => return Outcome::Leaving,
             Treatment::Evict => {
                 // Not by `Api::evict`: that of kube 5.0 sends the options under a name that the API server does not
                 // know, so that the precondition would be lost.
@@ -150,6 +158,10 @@ impl Drain<'_> {
             _ => Treatment::Evict,
         }
     }
+}
+
+fn priority(pod: &Pod) -> i32 {
+    pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0)
 }
 
 enum Outcome {

@@ -1,6 +1,7 @@
 //! Nodes whose pods can run for less elsewhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
@@ -13,7 +14,9 @@ use crate::hands::{app_runs, claim_says, deploy, new_lab, protect};
 use crate::lab::{Lab, PATIENCE};
 
 fn thrifty() -> Value {
-    json!({"disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "2s"}})
+    json!({"disruption": {
+        "consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "2s", "budgets": [],
+    }})
 }
 
 async fn scale(lab: &Lab, app: &str, replicas: u32) {
@@ -26,6 +29,7 @@ async fn scale(lab: &Lab, app: &str, replicas: u32) {
 /// Three nodes of four cores, each with a pod of two and a half cores and one of a whole one.
 async fn three_nodes(plane: Arc<ControlPlane>, name: &str) -> Lab {
     let mut lab = new_lab(plane, name).await;
+    lab.settings.plan.moves_apart = Duration::ZERO;
     lab.plain_provider(&json!({})).await;
     lab.pool("pool", &thrifty()).await;
     lab.start().await;

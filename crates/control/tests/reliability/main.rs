@@ -13,6 +13,7 @@ mod lab;
 mod lists;
 mod repaired;
 mod rivals;
+mod rotated;
 mod runaway;
 mod shrunk;
 mod stale;
@@ -23,7 +24,10 @@ mod twist;
 use windlass_testkit::plane_tests;
 
 #[allow(clippy::wildcard_imports, reason = "the tests are listed below")]
-use {change::*, crashes::*, identity::*, lists::*, repaired::*, rivals::*, runaway::*, shrunk::*, stale::*};
+use {
+    change::*, crashes::*, identity::*, lists::*, repaired::*, rivals::*, rotated::*, runaway::*, shrunk::*,
+    stale::*,
+};
 
 plane_tests![
     a_controller_killed_before_any_effect_of_a_consolidation_ends_it_all_the_same,
@@ -34,6 +38,9 @@ plane_tests![
     a_controller_killed_before_any_effect_of_a_repair_ends_it_all_the_same,
     a_controller_killed_after_any_effect_of_a_repair_ends_it_all_the_same,
     a_controller_that_dies_all_the_time_still_gets_through_a_repair,
+    a_controller_killed_before_any_effect_of_a_rotation_ends_it_all_the_same,
+    a_controller_killed_after_any_effect_of_a_rotation_ends_it_all_the_same,
+    a_controller_that_dies_all_the_time_still_gets_through_a_rotation,
     a_crash_before_any_odd_effect_leaves_one_machine_per_claim,
     a_crash_before_any_even_effect_leaves_one_machine_per_claim,
     a_crash_between_any_odd_effect_and_its_answer_leaves_one_machine_per_claim,

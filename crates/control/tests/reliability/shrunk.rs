@@ -1,6 +1,7 @@
 //! The controller is killed while it consolidates nodes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_api::labels;
@@ -15,6 +16,7 @@ struct FourToTwo;
 
 impl Scenario for FourToTwo {
     async fn prepare(&self, lab: &mut Lab) {
+        lab.settings.plan.moves_apart = Duration::ZERO;
         lab.plain_provider(&json!({"bootDelay": "0s"})).await;
         protect_all_but_one(lab, "web", 4).await;
     }
@@ -38,6 +40,7 @@ struct FourToOneNew;
 
 impl Scenario for FourToOneNew {
     async fn prepare(&self, lab: &mut Lab) {
+        lab.settings.plan.moves_apart = Duration::ZERO;
         let types =
             [instance_type("four", 4, "0.10", &json!({})), instance_type("eight", 8, "0.15", &json!({}))];
         lab.provider(&json!({"bootDelay": "0s", "instanceTypes": types})).await;
@@ -59,12 +62,13 @@ impl Scenario for FourToOneNew {
 }
 
 fn thrifty() -> Value {
-    json!({"disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized"}})
+    json!({"disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized", "budgets": []}})
 }
 
 async fn half_empty(lab: &Lab) {
     let only = json!([{"key": labels::INSTANCE_TYPE, "operator": "In", "values": ["four"]}]);
-    fill(lab, 4, &json!({"template": {"spec": {"requirements": only}}})).await;
+    let still = json!({"consolidationPolicy": "WhenEmpty"});
+    fill(lab, 4, &json!({"template": {"spec": {"requirements": only}}, "disruption": still})).await;
     scale(lab, "filler", 0, "2500m").await;
     pods_run(lab, 4).await;
     one_may_go(lab, "web").await;

@@ -39,6 +39,7 @@ impl Cluster {
     pub async fn filled(plane: Arc<ControlPlane>, name: &str, seed: u64) -> Self {
         let mut lab = new_lab(plane, name).await;
         lab.settings.plan_interval = Duration::from_millis(500);
+        lab.settings.plan.moves_apart = Duration::ZERO;
         let overhead = json!({"overhead": {"cpu": "100m", "memory": "256Mi"}});
         let types: Vec<Value> =
             TYPES.iter().map(|(name, cores, price)| instance_type(name, *cores, price, &overhead)).collect();
@@ -49,7 +50,9 @@ impl Cluster {
         for (number, (kind, _, _)) in TYPES.iter().enumerate() {
             let only = json!([{"key": labels::INSTANCE_TYPE, "operator": "In", "values": [kind]}]);
             let nodes = (number + 1) * OF_EACH;
-            lab.pool("pool", &json!({"minNodes": nodes, "template": {"spec": {"requirements": only}}})).await;
+            let template = json!({"spec": {"requirements": only}});
+            let frozen = json!({"budgets": [{"nodes": "0"}]});
+            lab.pool("pool", &json!({"minNodes": nodes, "template": template, "disruption": frozen})).await;
             lab.ready_claims(nodes).await;
         }
         for app in APPS {
@@ -136,8 +139,7 @@ impl Cluster {
 
     /// Lets nodes go whose pods can run for less elsewhere.
     pub async fn let_it_shrink(&self) {
-        let disruption =
-            json!({"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "2s"});
+        let disruption = json!({"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "2s", "budgets": []});
         self.lab.pool("pool", &json!({"minNodes": 0, "disruption": disruption})).await;
     }
 }

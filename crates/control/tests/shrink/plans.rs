@@ -18,8 +18,6 @@ pub fn made(metrics: &Metrics) -> u64 {
 /// Waits until so many further plans have been made.
 pub async fn further(metrics: &Metrics, count: u64) {
     let until = made(metrics) + count;
-    eventually(&format!("{count} further plans"), PATIENCE, async || {
-        (made(metrics) >= until).then_some(())
-    })
-    .await;
+    eventually(&format!("{count} further plans"), PATIENCE, async || (made(metrics) >= until).then_some(()))
+        .await;
 }

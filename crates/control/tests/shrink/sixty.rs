@@ -67,7 +67,10 @@ pub async fn sixty_half_empty_nodes_shrink_to_what_their_pods_need(plane: Arc<Co
         boots.values().max(),
         cluster.replicas,
     );
-    assert!(cost(&after).micros() * 10 <= report.lower_bound.micros() * 11, "more than a tenth above the bound");
+    assert!(
+        cost(&after).micros() * 10 <= report.lower_bound.micros() * 11,
+        "more than a tenth above the bound"
+    );
     assert!(decided.len() <= 2, "{decided:?}");
 
     let version = latest(&diary);
@@ -85,10 +88,7 @@ async fn is_at_rest(cluster: &Cluster) -> Result<(), String> {
     let claims = cluster.lab.claims().await;
     let leaving = claims.iter().filter(|claim| claim.metadata.deletion_timestamp.is_some()).count();
     let decided = claims.iter().filter(|claim| claim.annotations().contains_key(labels::DISRUPTION)).count();
-    let ready = claims
-        .iter()
-        .filter(|claim| crate::lab::is(claim, windlass_api::conditions::READY))
-        .count();
+    let ready = claims.iter().filter(|claim| crate::lab::is(claim, windlass_api::conditions::READY)).count();
     let nodes = cluster.lab.nodes().await.len();
     let pods = cluster.pods().await;
     let phase = |phase: &Option<String>| phase.as_deref() == Some("Running");
@@ -137,7 +137,9 @@ fn plans_decided(entries: &[Entry]) -> BTreeMap<String, usize> {
     for entry in entries.iter().filter(|entry| entry.kind == Kind::Claim) {
         let annotations = &entry.object["metadata"]["annotations"];
         let why = annotations[labels::DISRUPTION].as_str().unwrap_or_default();
-        if let Some(at) = annotations[labels::DISRUPTED_AT].as_str().filter(|_| why.starts_with("Underutilized")) {
+        if let Some(at) =
+            annotations[labels::DISRUPTED_AT].as_str().filter(|_| why.starts_with("Underutilized"))
+        {
             plans.entry(at.to_owned()).or_default().insert(&entry.name);
         }
     }
@@ -148,4 +150,3 @@ fn cost(claims: &[NodeClaim]) -> Price {
     let prices = claims.iter().map(|claim| claim.status.as_ref().unwrap().price.as_deref().unwrap());
     prices.map(|price| price.parse::<Price>().unwrap()).sum()
 }
-

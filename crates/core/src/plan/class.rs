@@ -20,6 +20,11 @@ pub(super) enum Cause {
     Pending,
     /// They are on the sick node of this claim and will be made anew elsewhere.
     Sick(Text),
+    /// The scheduler is about to look at them, or they are on a node that is on its way out. Nodes that they may go
+    /// to stay, but no machine is got for them: most will find their place by themselves.
+    Passing,
+    /// Machines that were got for them did not help. Until this time they get no further ones.
+    Held(Timestamp),
     /// They are on the node of this claim, which is to go, and will be made anew elsewhere.
     Moving {
         /// The claim.
@@ -27,13 +32,8 @@ pub(super) enum Cause {
         /// Whether what it takes was got for them already.
         provided: bool,
     },
-    /// Machines that were got for them did not help. Until this time they get no further ones.
-    Held(Timestamp),
     /// Their priority is too low for machines to be got for them.
     Expendable,
-    /// The scheduler is about to look at them, or they are on a node that is on its way out. Nodes that they may go
-    /// to stay, but no machine is got for them: most will find their place by themselves.
-    Passing,
     /// Nobody made them, but there is to be room for them.
     Reserve,
 }
@@ -44,10 +44,11 @@ impl Cause {
         match self {
             Self::Pending => 0,
             Self::Sick(_) => 1,
-            Self::Moving { .. } => 2,
+            // The scheduler places them whether pods are moved or not.
+            Self::Passing => 2,
             Self::Held(_) => 3,
-            Self::Expendable => 4,
-            Self::Passing => 5,
+            Self::Moving { .. } => 4,
+            Self::Expendable => 5,
             Self::Reserve => 6,
         }
     }

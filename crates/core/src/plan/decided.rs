@@ -67,6 +67,9 @@ pub(super) fn progress(
         };
     }
     if reason == DisruptionReason::Empty {
+        if node.stays_until.is_some_and(|until| until > view.now) {
+            return Progress::Stays(format!("node {} is not to be disrupted", node.name));
+        }
         let pods = view.keeping(&node.name).count();
         return if pods == 0 {
             Progress::Goes(decision.message.to_string())

@@ -4,6 +4,7 @@ use super::assignment::Assignment;
 use super::budget::Budget;
 use super::candidate::Candidate;
 use super::choice::{Concessions, choices};
+use super::class::Cause;
 use super::company;
 use super::draft::Draft;
 use super::scene::Scene;
@@ -147,7 +148,10 @@ fn solve(
 ) -> Packing {
     let problem = problem(scene, parcels, budget);
     let pods: usize = parcels.iter().map(|parcel| parcel.count).sum();
-    let credit_permille = if pods < SMALL_BATCH { CREDIT } else { 0 };
+    // Pods that only move are no sign of others that will follow.
+    let grows = parcels.iter().filter_map(|parcel| scene.classes.get(parcel.class));
+    let grows = grows.map(|class| &class.cause).any(|cause| !matches!(cause, Cause::Moving { .. }));
+    let credit_permille = if grows && pods < SMALL_BATCH { CREDIT } else { 0 };
     pack::solve(&problem, Options { credit_permille }, search)
 }
 

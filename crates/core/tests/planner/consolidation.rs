@@ -247,7 +247,6 @@ fn a_budget_that_is_spent_on_the_other_nodes_of_a_decision_is_waited_for() {
     cluster = cluster.after(&plan).closed("a").closed("b").closed("c");
     let budget = PodBudget { selector: Selector::Matching(Requirements::new()), allowed: 0 };
     Arc::make_mut(&mut cluster.0.pod_budgets).insert(PodId::new("default", "web"), budget);
-    assert_eq!(cluster.plan().0.cancellations.len(), 3, "somebody else's doing");
     let leaving = Arc::make_mut(&mut cluster.0.claims).get_mut("a").unwrap();
     Arc::make_mut(leaving).deleting = true;
     assert!(cluster.plan().0.is_empty(), "their turn comes when the first is gone");
