@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use jiff::Timestamp;
 use tokio::time::Instant;
 use windlass_control::offline::Cluster;
 use windlass_core::model::{Settings, Snapshot};
@@ -25,6 +26,7 @@ pub(crate) struct Search {
 /// A plan, why it is what it is, and what it was made for.
 pub(crate) struct Answer {
     pub(crate) snapshot: Snapshot,
+    pub(crate) now: Timestamp,
     pub(crate) plan: Plan,
     pub(crate) report: Report,
     pub(crate) elapsed: Duration,
@@ -39,7 +41,7 @@ impl Search {
             Some(steps) => plan_within(&snapshot, cluster.now(), &mut Steps::new(steps)),
             None => plan_within(&snapshot, cluster.now(), &mut || self.left(started)),
         };
-        Answer { snapshot, plan, report, elapsed: started.elapsed() }
+        Answer { snapshot, now: cluster.now(), plan, report, elapsed: started.elapsed() }
     }
 
     /// The part of the time that is left.

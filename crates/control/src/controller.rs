@@ -18,6 +18,7 @@ use windlass_api::{NodeClaim, NodePool, NodeProvider};
 use windlass_core::Text;
 use windlass_providers::{Clock, ProviderFactory};
 
+use crate::buffers::Buffers;
 use crate::catalogue::{Keeper, Providers};
 use crate::events::{EventWriter, Events, events};
 use crate::index::{Changed, SharedIndex};
@@ -294,6 +295,12 @@ impl Controller {
             clock: clock.clone(),
             settings: settings.clone(),
         };
+        let buffers = Buffers {
+            client: client.clone(),
+            bus: bus.clone(),
+            clock: clock.clone(),
+            settings: settings.clone(),
+        };
         let sweeper = Sweeper {
             client: client.clone(),
             bus: bus.clone(),
@@ -306,7 +313,7 @@ impl Controller {
         // The keeper goes first, so that the shell finds the providers that the index knows of.
         tokio::select! {
             biased;
-            _ = async { tokio::join!(keeper.run(), sweeper.run(), planner.run(), reporter.run()) } => {}
+            _ = async { tokio::join!(keeper.run(), sweeper.run(), buffers.run(), planner.run(), reporter.run()) } => {}
             () = shell.run(&self.stopping) => {}
         }
     }

@@ -17,6 +17,8 @@ use crate::index::Kind;
 pub struct Metrics {
     claims_created: Family<ByPoolAndReason, Counter>,
     claims_removed: Family<ByPoolAndReason, Counter>,
+    disruptions_decided: Family<ByPoolAndReason, Counter>,
+    disruptions_taken_back: Family<ByPool, Counter>,
     launch_errors: Family<ByProviderAndKind, Counter>,
     provider_calls: Family<ByProviderAndCall, Counter>,
     watch_interruptions: Family<ByKind, Counter>,
@@ -63,6 +65,8 @@ impl Default for Metrics {
         Self {
             claims_created: Family::default(),
             claims_removed: Family::default(),
+            disruptions_decided: Family::default(),
+            disruptions_taken_back: Family::default(),
             launch_errors: Family::default(),
             provider_calls: Family::default(),
             watch_interruptions: Family::default(),
@@ -83,6 +87,12 @@ impl Metrics {
         let ours = registry.sub_registry_with_prefix("windlass");
         ours.register("claims_created", "Claims made", self.claims_created.clone());
         ours.register("claims_removed", "Claims deleted by decision", self.claims_removed.clone());
+        ours.register("disruptions_decided", "Claims that were to go", self.disruptions_decided.clone());
+        ours.register(
+            "disruptions_taken_back",
+            "Claims that were to go and stayed",
+            self.disruptions_taken_back.clone(),
+        );
         ours.register("launch_errors", "Launches that failed", self.launch_errors.clone());
         ours.register("provider_calls", "Calls to providers", self.provider_calls.clone());
         ours.register("watch_interruptions", "Watches taken up again", self.watch_interruptions.clone());
@@ -105,6 +115,14 @@ impl Metrics {
 
     pub(crate) fn claim_removed(&self, pool: &str, reason: &str) {
         self.claims_removed.get_or_create(&pool_and_reason(pool, reason)).inc();
+    }
+
+    pub(crate) fn disruption_decided(&self, pool: &str, reason: &str) {
+        self.disruptions_decided.get_or_create(&pool_and_reason(pool, reason)).inc();
+    }
+
+    pub(crate) fn disruption_taken_back(&self, pool: &str) {
+        self.disruptions_taken_back.get_or_create(&ByPool { pool: pool.to_owned() }).inc();
     }
 
     pub(crate) fn launch_failed(&self, provider: &str, kind: &str) {

@@ -52,6 +52,8 @@ pub struct Settings {
     pub sweep_interval: Duration,
     /// How often the providers' offers are read.
     pub catalogue_interval: Duration,
+    /// How often `CapacityBuffer`s are read.
+    pub buffer_interval: Duration,
     /// How often a claim that waits for something outside is looked at again; also how long a pod that a new node did not
     /// help gets no other at first, which doubles each time.
     pub poll_interval: Duration,
@@ -110,6 +112,7 @@ impl Settings {
             stuck_pod_grace: seconds(60),
             sweep_interval: seconds(60),
             catalogue_interval: seconds(60),
+            buffer_interval: seconds(10),
             poll_interval: seconds(5),
             retry_base: seconds(1),
             retry_max: seconds(60),

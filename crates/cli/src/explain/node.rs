@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use anyhow::{Result, bail};
 use windlass_control::offline::Cluster;
 use windlass_core::model::Node;
-use windlass_core::plan::NodeReport;
+use windlass_core::plan::{NodeReport, why_kept};
 
 use super::alike;
 use crate::search::Answer;
@@ -34,6 +34,10 @@ fn ours(report: &NodeReport, answer: &Answer) -> String {
     };
     let verdict = if report.goes { "goes" } else { "stays" };
     let mut words = format!("{who} {verdict}: {}.\n", report.why);
+    let kept = || why_kept(&answer.snapshot, answer.now, &report.claim);
+    if let Some(why) = if report.goes { None } else { kept() } {
+        let _ = writeln!(words, "It is not given back to save money: {why}.");
+    }
     if let Some(claim) = answer.snapshot.claims.get(&report.claim) {
         let launched = claim.launched.as_ref().map(|launched| &launched.key);
         let planned = || claim.offerings.first().map(|offering| &offering.key);

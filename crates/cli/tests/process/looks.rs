@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use kube::ResourceExt;
 use serde_json::{Value, json};
 use windlass_testkit::{ControlPlane, eventually};
 
@@ -58,6 +59,44 @@ pub async fn a_plan_for_a_live_cluster_shows_what_would_happen_and_changes_nothi
 
     assert_eq!(stage.claims().await.unwrap().len(), 0, "nothing was launched");
     assert_eq!(stage.machines().await.unwrap().len(), 0);
+    stage.finish().await;
+}
+
+pub async fn a_plan_for_a_live_cluster_shows_what_would_be_removed_and_why_others_stay(
+    plane: Arc<ControlPlane>,
+) {
+    let stage = Stage::on(plane, "goes").await;
+    stage.provider(&json!({})).await;
+    stage.pool(&json!({"disruption": {"consolidateAfter": "10m"}})).await;
+    let windlass = stage.start();
+    stage.pods(0..2).await;
+    stage.grown(2).await;
+    windlass.stop(PATIENCE).await;
+    stage.delete_pods(0..1).await;
+    stage.pool(&json!({"disruption": {"consolidateAfter": "0s"}})).await;
+    let plan = eventually("the empty node to go in the plan", PATIENCE, async || {
+        let (_, out, err) = look(&stage, &["plan", "--live", "-o", "json"], "");
+        let plan: Value = serde_json::from_str(&out).map_err(|_| err)?;
+        if plan["remove"].as_array().is_some_and(|gone| gone.len() == 1) { Ok(plan) } else { Err(out) }
+    })
+    .await;
+    let gone = &plan["remove"][0];
+    assert_eq!(gone["reason"], json!("Empty"), "{gone}");
+    let claims = stage.claims().await.unwrap();
+    let stays = claims.iter().find(|claim| json!(claim.name_any()) != gone["claim"]).unwrap();
+    let (code, words, err) = look(&stage, &["explain", "node", &stays.name_any()], "");
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        words.contains("stays: runs 1 pod.") && words.contains("It is not given back to save money:"),
+        "{words}"
+    );
+    let (_, words, _) = look(&stage, &["explain", "node", gone["node"].as_str().unwrap()], "");
+    assert!(words.contains("goes: empty for"), "{words}");
+    assert_eq!(stage.claims().await.unwrap().len(), 2, "nothing was changed");
+    let windlass = stage.start();
+    stage.delete_pods(1..2).await;
+    stage.gone().await;
+    windlass.stop(PATIENCE).await;
     stage.finish().await;
 }
 

@@ -46,6 +46,7 @@ windlass_testkit::plane_tests![
     a_leader_that_was_frozen_follows_once_it_thaws,
     a_lease_is_never_written_as_shorter_than_it_is,
     a_plan_for_a_live_cluster_shows_what_would_happen_and_changes_nothing,
+    a_plan_for_a_live_cluster_shows_what_would_be_removed_and_why_others_stay,
     in_a_bare_cluster_it_waits_and_says_what_is_missing,
     probes_and_metrics_tell_what_happens,
     a_log_for_programs_is_one_object_a_line_and_no_log_has_the_token,

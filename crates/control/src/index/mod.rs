@@ -25,6 +25,8 @@ use windlass_core::model::{
     StorageClass, Volume, VolumeClaim,
 };
 
+use windlass_core::plan::Reserved;
+
 use crate::avoidance::{Avoidance, OfferingOf};
 
 pub use claims::ClaimMirror;
@@ -130,6 +132,8 @@ pub struct Index {
     pauses: BTreeMap<Text, Text>,
     /// Pods that `CapacityBuffer`s want room kept for.
     buffered: Vec<Arc<Pod>>,
+    /// What the last plan made of wishes for room.
+    reserved: Vec<Reserved>,
     definitions: BTreeMap<Text, PoolDefinition>,
     providers: BTreeMap<Text, ProviderEntry>,
     avoided_offerings: Avoidance<OfferingOf>,
@@ -195,6 +199,16 @@ impl Index {
         }
         self.buffered = pods;
         Changed::plan()
+    }
+
+    /// Takes in what a plan made of wishes for room.
+    pub fn saw_reserved(&mut self, reserved: Vec<Reserved>) {
+        self.reserved = reserved;
+    }
+
+    /// What the last plan made of a wish for room.
+    pub fn reserved(&self, id: &PodId) -> Option<Reserved> {
+        self.reserved.iter().find(|reserved| reserved.id == *id).cloned()
     }
 
     /// Takes in whether a namespace says that everything is to be left as it is, and why.

@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use windlass_api::{NodeClaim, labels};
 use windlass_core::Plan;
 use windlass_core::model::DisruptionReason;
-use windlass_core::plan::{Cancellation, Disruption, Launch, Removal};
+use windlass_core::plan::{Cancellation, Disruption, Launch, LaunchPurpose, Removal};
 use windlass_providers::Clock;
 
 use super::claim::launched_claim;
@@ -53,7 +53,7 @@ impl Executor {
     /// one claim keeps nobody from planning for the others.
     pub(crate) async fn carry_out(self: &Arc<Self>, plan: &Plan, creations: &mut JoinSet<()>) {
         let names: Vec<String> = plan.launches.iter().map(|launch| self.name(&launch.pool)).collect();
-        let needless = self.decide_all(&plan.disruptions, &names).await;
+        let needless = self.decide_all(plan, &names).await;
         for (number, (launch, name)) in plan.launches.iter().zip(names).enumerate() {
             if needless.contains(&number) {
                 continue;
@@ -76,14 +76,20 @@ impl Executor {
 
     /// Writes down which claims are to go. Says which launches are not needed, because nothing could be written down that
     /// they are for.
-    async fn decide_all(&self, disruptions: &[Disruption], names: &[String]) -> BTreeSet<usize> {
-        let mut decided = Vec::new();
-        for disruption in disruptions {
-            decided.push(self.decide(disruption, names));
+    async fn decide_all(&self, plan: &Plan, names: &[String]) -> BTreeSet<usize> {
+        let mut decisions = Vec::new();
+        for disruption in &plan.disruptions {
+            decisions.push(self.decide(disruption, names));
         }
-        let decided = stream::iter(decided).buffered(WRITES_AT_ONCE).collect::<Vec<bool>>().await;
-        let undone = disruptions.iter().zip(decided).filter(|(_, decided)| !decided);
-        undone.flat_map(|(disruption, _)| disruption.replacements.iter().copied()).collect()
+        let decided = stream::iter(decisions).buffered(WRITES_AT_ONCE).collect::<Vec<bool>>().await;
+        let replacements = |done: bool| {
+            let such = plan.disruptions.iter().zip(&decided).filter(move |(_, decided)| **decided == done);
+            such.flat_map(|(disruption, _)| disruption.replacements.iter().copied()).collect::<BTreeSet<_>>()
+        };
+        let only_replaces = |number: &usize| {
+            plan.launches.get(*number).is_some_and(|launch| launch.purpose == LaunchPurpose::Replacement)
+        };
+        replacements(false).difference(&replacements(true)).copied().filter(only_replaces).collect()
     }
 
     /// Writes on claims that they are to go, and what takes their place. Says whether any of them is to: what cannot be
@@ -103,6 +109,10 @@ impl Executor {
         let written = stream::iter(writes).buffered(WRITES_AT_ONCE).collect::<Vec<bool>>().await;
         for ((claim, _), _) in disruption.claims.iter().zip(&written).filter(|(_, written)| **written) {
             info!(%claim, reason = ?disruption.reason, why = disruption.message, "the claim is to go");
+            let Some(claim) = self.bus.index.lock().claims.get(claim) else { continue };
+            self.bus.metrics.disruption_decided(&claim.spec.pool_ref.name, disruption.reason.as_str());
+            let message = format!("{}: {}", disruption.reason.as_str(), disruption.message);
+            self.bus.events.say(Note { about: about(&*claim), warning: false, reason: "Disrupted", message });
         }
         written.contains(&true)
     }
@@ -114,6 +124,7 @@ impl Executor {
         if self.annotate(&cancellation.claim, &cancellation.uid, &annotations).await {
             info!(claim = %cancellation.claim, why = cancellation.message, "the claim stays after all");
             if let Some(claim) = self.bus.index.lock().claims.get(&cancellation.claim) {
+                self.bus.metrics.disruption_taken_back(&claim.spec.pool_ref.name);
                 let message = format!("stays after all: {}", cancellation.message);
                 self.bus.events.say(Note { about: about(&*claim), warning: false, reason: "Stays", message });
             }

@@ -155,7 +155,11 @@ impl Planner {
                 "planned"
             );
         }
-        self.bus.index.lock().expect(&decision.placements);
+        {
+            let mut index = self.bus.index.lock();
+            index.expect(&decision.placements);
+            index.saw_reserved(report.reserves.clone());
+        }
         self.tell(&decision, &report);
         Some(decision)
     }

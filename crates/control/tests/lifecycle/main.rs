@@ -15,7 +15,9 @@ mod nominating;
 mod orphans;
 mod pools;
 mod refused;
+mod rotating;
 mod shrinking;
+mod sizes;
 mod staying;
 mod telling;
 mod troubled;
@@ -30,13 +32,25 @@ use nominating::*;
 use orphans::*;
 use pools::*;
 use refused::*;
+use rotating::*;
 use shrinking::*;
+use sizes::*;
 use staying::*;
 use telling::*;
 use troubled::*;
 
 // Those that take longest go first.
 plane_tests![
+    a_pool_of_twelve_rotates_within_its_budget_and_keeps_its_capacity,
+    nodes_of_an_old_image_and_of_an_old_template_are_replaced,
+    a_machine_that_its_provider_will_end_is_replaced_before_it_does,
+    an_annotation_on_a_node_gets_another_in_its_place,
+    a_node_with_a_condition_that_its_pool_names_is_replaced,
+    a_paused_pool_and_a_paused_cluster_are_left_as_they_are,
+    a_pool_of_a_fixed_size_grows_shrinks_and_is_restored,
+    a_spare_node_is_kept_ready_and_made_up_for_when_pods_take_it,
+    room_for_pods_that_nobody_has_made_is_kept_ready,
+    room_that_a_capacity_buffer_asks_for_is_kept_ready,
     pods_that_may_not_be_evicted_keep_their_nodes,
     nodes_whose_pods_fit_on_others_are_closed_drained_and_given_back,
     a_decision_that_is_taken_back_opens_the_node_again,

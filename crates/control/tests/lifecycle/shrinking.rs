@@ -74,7 +74,7 @@ pub async fn pods_that_may_not_be_evicted_keep_their_nodes(plane: Arc<ControlPla
     protect(&lab, "small", 3).await;
     let diary = Diary::of(&lab).await;
     scale(&lab, "large", 0).await;
-    crate::hands::at_work_for(&lab, std::time::Duration::from_secs(6)).await;
+    crate::hands::at_work_for(&lab, Duration::from_secs(6)).await;
     let disturbed = diary.entries().into_iter().find(|entry| {
         (entry.kind == Kind::Claim && entry.is_leaving()) || (entry.kind == Kind::Node && is_tainted(entry))
     });

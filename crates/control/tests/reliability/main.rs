@@ -11,6 +11,7 @@ mod killed;
 #[path = "../lab/mod.rs"]
 mod lab;
 mod lists;
+mod removing;
 mod repaired;
 mod rivals;
 mod rotated;
@@ -25,8 +26,8 @@ use windlass_testkit::plane_tests;
 
 #[allow(clippy::wildcard_imports, reason = "the tests are listed below")]
 use {
-    change::*, crashes::*, identity::*, lists::*, repaired::*, rivals::*, rotated::*, runaway::*, shrunk::*,
-    stale::*,
+    change::*, crashes::*, identity::*, lists::*, removing::*, repaired::*, rivals::*, rotated::*,
+    runaway::*, shrunk::*, stale::*,
 };
 
 plane_tests![
@@ -41,6 +42,11 @@ plane_tests![
     a_controller_killed_before_any_effect_of_a_rotation_ends_it_all_the_same,
     a_controller_killed_after_any_effect_of_a_rotation_ends_it_all_the_same,
     a_controller_that_dies_all_the_time_still_gets_through_a_rotation,
+    a_provider_that_does_not_answer_is_asked_again_until_the_machine_is_gone,
+    a_provider_that_fails_is_asked_again_until_the_machine_is_gone,
+    a_machine_whose_end_was_answered_by_an_error_is_let_go_of,
+    a_machine_that_the_provider_denies_and_has_is_ended_in_the_end,
+    a_provider_that_only_promises_is_asked_again_until_the_machine_is_gone,
     a_crash_before_any_odd_effect_leaves_one_machine_per_claim,
     a_crash_before_any_even_effect_leaves_one_machine_per_claim,
     a_crash_between_any_odd_effect_and_its_answer_leaves_one_machine_per_claim,

@@ -16,7 +16,7 @@ struct FourToTwo;
 
 impl Scenario for FourToTwo {
     async fn prepare(&self, lab: &mut Lab) {
-        lab.settings.plan.moves_apart = Duration::ZERO;
+        (lab.settings.plan.moves_apart, lab.settings.plan.start_up) = (Duration::ZERO, Duration::ZERO);
         lab.plain_provider(&json!({"bootDelay": "0s"})).await;
         protect_all_but_one(lab, "web", 4).await;
     }
@@ -40,7 +40,7 @@ struct FourToOneNew;
 
 impl Scenario for FourToOneNew {
     async fn prepare(&self, lab: &mut Lab) {
-        lab.settings.plan.moves_apart = Duration::ZERO;
+        (lab.settings.plan.moves_apart, lab.settings.plan.start_up) = (Duration::ZERO, Duration::ZERO);
         let types =
             [instance_type("four", 4, "0.10", &json!({})), instance_type("eight", 8, "0.15", &json!({}))];
         lab.provider(&json!({"bootDelay": "0s", "instanceTypes": types})).await;

@@ -40,6 +40,7 @@ impl Cluster {
         let mut lab = new_lab(plane, name).await;
         lab.settings.plan_interval = Duration::from_millis(500);
         lab.settings.plan.moves_apart = Duration::ZERO;
+        lab.settings.plan.start_up = Duration::from_secs(2);
         let overhead = json!({"overhead": {"cpu": "100m", "memory": "256Mi"}});
         let types: Vec<Value> =
             TYPES.iter().map(|(name, cores, price)| instance_type(name, *cores, price, &overhead)).collect();

@@ -57,6 +57,7 @@ mod sick;
 mod slots;
 mod spare;
 mod split;
+mod stay;
 mod tally;
 mod tenure;
 mod usage;
@@ -68,6 +69,8 @@ mod worth;
 
 pub use decision::{Cancellation, Disruption, Launch, LaunchPurpose, Placement, Plan, Removal, Target};
 pub use report::{Exclusion, NodeReport, PoolExclusion, Report, Reserved, Unplaced};
+
+pub use stay::why_kept;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -46,7 +46,7 @@ impl Rotation {
     pub(super) fn new(view: &View<'_>) -> Self {
         let mut rotation = Self::default();
         let surplus = surplus(view);
-        let mut wishes: Vec<(Wish, &Claim, &Node, &Pool)> = Vec::new();
+        let mut wishes: Vec<(Wish, Option<Timestamp>, &Claim, &Node, &Pool)> = Vec::new();
         for claim in view.snapshot.claims.values().filter(|claim| view.stands(claim)) {
             let (Some(node), Some(pool)) = (view.node_of(&claim.name), view.snapshot.pools.get(&claim.pool))
             else {
@@ -56,12 +56,14 @@ impl Rotation {
             let begins = expiry.as_ref().map(|expiry| expiry.begins).filter(|begins| *begins > view.now);
             rotation.wake(begins);
             if let Some(wish) = wish(view, claim, node, pool, expiry.as_ref(), &surplus) {
-                wishes.push((wish, claim, node, pool));
+                wishes.push((wish, expiry.map(|expiry| expiry.ends), claim, node, pool));
             }
         }
-        wishes.sort_by_key(|(wish, claim, ..)| (wish.urgency, &claim.name));
+        wishes.sort_by_key(|(wish, ends, claim, ..)| {
+            (wish.urgency, ends.unwrap_or(Timestamp::MAX), &claim.name)
+        });
         let mut leave = Leave::new(view);
-        for (wish, claim, node, pool) in wishes {
+        for (wish, _, claim, node, pool) in wishes {
             match obstacle(view, &leave, &wish, claim, node, pool) {
                 None => {
                     leave.take(&pool.name);
