@@ -10,7 +10,8 @@
 //! they were on their way out (`rotate`, `expiry`). Then each node is looked at for whether it is still needed (`nodes`,
 //! `empty`, `sick`), what was decided earlier is carried on (`decided`, `refuge`), and what was not done is explained
 //! (`explain`). At last, where nothing is launched, nodes are looked for whose pods could run for less (`consolidate`,
-//! `clearing`), as far as budgets (`leave`) and the pods themselves (`guards`) allow.
+//! `clearing`), as far as budgets (`leave`) and the pods themselves (`guards`) allow, also if the pods then go elsewhere than
+//! planned (`scatter`).
 
 mod admission;
 mod alternatives;
@@ -41,15 +42,18 @@ mod kin;
 mod launches;
 mod leave;
 mod minimum;
+mod mover;
 mod nodes;
 mod optimise;
 mod patience;
 mod place;
 mod promise;
+mod proposal;
 mod refuge;
 mod report;
 mod rotate;
 mod rules;
+mod scatter;
 mod scene;
 mod sequence;
 mod shortage;
@@ -124,7 +128,7 @@ pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget)
     {
         proposal.write(&view, &mut plan, &mut report);
     }
-    plan.wake_at = plan.wake_at.into_iter().chain(consolidate::look_again_at(&view)).min();
+    plan.wake_at = plan.wake_at.into_iter().chain(mover::look_again_at(&view)).min();
     (plan, report)
 }
 
@@ -193,6 +197,8 @@ struct Trial {
     lacking: BTreeSet<Text>,
     /// How many pods that nobody has made would find no place.
     unreserved: usize,
+    /// What machines may cost that are needed because pods go elsewhere than planned, in millionths of a dollar per hour.
+    overflow: i64,
 }
 
 /// Plans without deciding anything. Whose pods would find no place need not always be known, and pods that are the same
@@ -214,7 +220,8 @@ fn try_out(snapshot: &Snapshot, now: Timestamp, by_claim: bool, search: &mut dyn
         let classes = drafted.assignment.by_class(&scene.classes);
         let unreserved =
             classes.filter(|(class, ..)| class.cause == Cause::Reserve).map(|(.., left)| left).sum();
-        Trial { launches, lacking: refuges.lacking().cloned().collect(), unreserved }
+        let (lacking, overflow) = (refuges.lacking().cloned().collect(), scatter::cost(scene, &drafted));
+        Trial { launches, lacking, unreserved, overflow }
     })
 }
 

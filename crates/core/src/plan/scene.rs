@@ -41,7 +41,7 @@ pub(super) struct Scene<'s, 'a> {
     /// The pods that are where they are, counted.
     pub(super) tallies: Vec<Tally>,
     /// For each class the places that its pods were promised.
-    kept: Vec<Vec<Spot>>,
+    pub(super) kept: Vec<Vec<Spot>>,
     /// What each class would rather have.
     pub(super) wishes: Vec<Wishes>,
     /// The tallies that some class demands something of, with the most domains that one wants.

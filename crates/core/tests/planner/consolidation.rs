@@ -241,6 +241,17 @@ fn a_pod_that_may_not_be_evicted_just_now_keeps_its_node() {
 }
 
 #[test]
+fn a_node_stays_whose_pods_fit_elsewhere_only_if_each_goes_where_it_is_planned() {
+    let with = |on_b: i64| {
+        let cluster = half_empty(thrifty(), "a", 600).bound("tiny", 8, asks(10, 16), "node-of-a");
+        let cluster = cluster.standing("b", "general", &small()).bound("b", 1, asks(on_b, 512), "node-of-b");
+        cluster.standing("c", "general", &small()).bound("c", 1, asks(1380, 512), "node-of-c")
+    };
+    assert_eq!(decided(&with(1200).plan().0).len(), 1, "there is room on both of the others");
+    assert!(with(1900).plan().0.is_empty(), "tiny ones go where only the large one would fit");
+}
+
+#[test]
 fn a_budget_that_is_spent_on_the_other_nodes_of_a_decision_is_waited_for() {
     let mut cluster = half_empty(thrifty(), "abcd", 500);
     let (plan, _) = cluster.plan();
