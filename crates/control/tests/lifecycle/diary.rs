@@ -38,6 +38,7 @@ pub struct Entry {
     pub kind: Kind,
     pub name: String,
     pub version: u64,
+    #[allow(dead_code, reason = "not every test binary is about time")]
     pub seen: Instant,
     pub added: bool,
     pub deleted: bool,

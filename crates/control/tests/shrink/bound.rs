@@ -14,7 +14,9 @@ pub async fn from_nothing(lab: &Lab, pods: &[Pod]) -> Report {
     let mut cluster = Cluster::new(now());
     cluster.saw(lab.provider_api().get(&lab.named("sim")).await.unwrap());
     cluster.saw(lab.pool_api().get(&lab.named("pool")).await.unwrap());
-    pods.iter().for_each(|pod| cluster.saw_pod(without_a_place(pod)));
+    for pod in pods {
+        cluster.saw_pod(without_a_place(pod));
+    }
     assert_eq!(cluster.read_offers(), [""; 0]);
     let (plan, report) = plan(&cluster.snapshot(&Settings::default()), cluster.now());
     assert_eq!(plan.placements.len(), pods.len(), "{:?}", report.unplaced);

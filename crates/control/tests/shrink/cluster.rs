@@ -16,6 +16,7 @@ use windlass_testkit::{ControlPlane, eventually};
 use crate::apps::{APPS, App};
 use crate::hands::{PATIENCE, app_runs, new_lab};
 use crate::lab::{Lab, Running, instance_type};
+use crate::plans;
 
 /// The instance types, the cores of each, and what each costs in millionths of a dollar per hour.
 const TYPES: [(&str, u32, &str); 3] = [("two", 2, "0.10"), ("four", 4, "0.20"), ("eight", 8, "0.40")];
@@ -25,6 +26,13 @@ const OF_EACH: usize = 20;
 
 /// How much of the nodes' processors is asked for in the end, in percent.
 const BUSY: i64 = 45;
+
+/// For how long nothing must have come to a node or left it before it may go.
+const AFTER: &str = "2s";
+
+/// How often it is planned at least, and how many such plans make up the time above.
+const PLANS_EVERY: Duration = Duration::from_millis(500);
+const STILL: u64 = 5;
 
 pub struct Cluster {
     pub lab: Lab,
@@ -38,7 +46,8 @@ impl Cluster {
     /// Sixty nodes on which the apps run.
     pub async fn filled(plane: Arc<ControlPlane>, name: &str, seed: u64) -> Self {
         let mut lab = new_lab(plane, name).await;
-        lab.settings.plan_interval = Duration::from_millis(500);
+        lab.settings.plan_interval = PLANS_EVERY;
+        // Machines boot within a second here, and pods have just come.
         lab.settings.plan.moves_apart = Duration::ZERO;
         lab.settings.plan.start_up = Duration::from_secs(2);
         let overhead = json!({"overhead": {"cpu": "100m", "memory": "256Mi"}});
@@ -138,9 +147,16 @@ impl Cluster {
         asked * 100 / self.allocatable().await
     }
 
+    /// Waits until all nodes have been left alone for as long as they have to be before they may go.
+    pub async fn keep_still(&self) {
+        plans::further(&self.running.metrics, STILL).await;
+    }
+
     /// Lets nodes go whose pods can run for less elsewhere.
     pub async fn let_it_shrink(&self) {
-        let disruption = json!({"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "2s", "budgets": []});
+        let disruption = json!({
+            "consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": AFTER, "budgets": [],
+        });
         self.lab.pool("pool", &json!({"minNodes": 0, "disruption": disruption})).await;
     }
 }

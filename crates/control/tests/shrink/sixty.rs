@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 use crate::diary::{Diary, Entry, Kind};
 use crate::hands::{PATIENCE, now};
 use crate::plans;
-use crate::waits;
+use crate::waits::{self, Wait};
 
 /// How many plans are made with nothing to do before the shrinking counts as over, and how many are watched then.
 const QUIET_PLANS: u64 = 8;
@@ -24,6 +24,7 @@ pub async fn sixty_half_empty_nodes_shrink_to_what_their_pods_need(plane: Arc<Co
     let seed = std::env::var("WINDLASS_TEST_SEED").map_or(7, |seed| seed.parse().unwrap());
     let mut cluster = Cluster::filled(plane, "sixty", seed).await;
     cluster.thin_out().await;
+    cluster.keep_still().await;
     let (before, busy) = (cluster.lab.claims().await, cluster.busy().await);
     let bound_before = bound::from_nothing(&cluster.lab, &cluster.pods().await).await;
     let diary = Diary::of(&cluster.lab).await;
@@ -72,6 +73,10 @@ pub async fn sixty_half_empty_nodes_shrink_to_what_their_pods_need(plane: Arc<Co
         "more than a tenth above the bound"
     );
     assert!(decided.len() <= 2, "{decided:?}");
+    // What was refused has to wait for a machine of its own: to be planned, which takes less than to start, and to start.
+    let slowest = boots.values().max().copied().unwrap_or_default();
+    let late: Vec<&Wait> = waits.iter().filter(|wait| wait.refused && wait.time > 2 * slowest).collect();
+    assert!(late.is_empty(), "longer than a new node took: {late:?}");
 
     let version = latest(&diary);
     plans::further(&cluster.running.metrics, QUIET_PLANS).await;

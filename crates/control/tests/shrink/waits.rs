@@ -11,7 +11,6 @@ use crate::diary::{Entry, Kind};
 /// A pod that was made while the cluster shrank.
 #[derive(Clone, Debug)]
 pub struct Wait {
-    pub pod: String,
     /// From when it was made until it was bound.
     pub time: Duration,
     /// Whether the scheduler found no node for it at first.
@@ -28,7 +27,7 @@ pub fn of_new_pods(entries: &[Entry]) -> Vec<Wait> {
             panic!("pod {} was never bound", made.name);
         };
         let refused = own.iter().any(|entry| entry.condition("PodScheduled") == "False");
-        Wait { pod: made.name.clone(), time: bound.seen - made.seen, refused }
+        Wait { time: bound.seen - made.seen, refused }
     })
     .collect()
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use windlass_core::Plan;
 use windlass_core::model::{
-    Consolidation, DisruptionBudget, DisruptionReason, InstanceType, PodBudget, PodId, PodOwner, PodShape,
+    Consolidation, Decision, DisruptionBudget, DisruptionReason, InstanceType, PodBudget, PodId, PodOwner, PodShape,
     Pool, Readiness, Requirements, Selector, Share, Taint,
 };
 
@@ -197,9 +197,11 @@ fn what_is_decided_because_the_pods_fit_in_one_order_is_not_taken_back_because_t
             })
         },
     );
-    let (plan, _) = cluster.plan();
-    assert_eq!((decided(&plan), plan.launches.len()), (vec!["a"], 0));
-    let (next, _) = cluster.after(&plan).closed("a").plan();
+    let mut cluster = cluster.closed("a");
+    let goes = Arc::make_mut(Arc::make_mut(&mut cluster.0.claims).get_mut("a").unwrap());
+    goes.disrupted = Some(DisruptionReason::Underutilized);
+    goes.decision = Some(Decision { since: at(NOW), replacements: Vec::new(), message: "".into() });
+    let (next, _) = cluster.plan();
     assert_eq!((next.removals.len(), next.cancellations), (1, Vec::new()));
 }
 
