@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use windlass_core::Plan;
 use windlass_core::model::{
-    Consolidation, Decision, DisruptionBudget, DisruptionReason, InstanceType, PodBudget, PodId, PodOwner, PodShape,
-    Pool, Readiness, Requirements, Selector, Share, Taint,
+    Consolidation, Decision, DisruptionBudget, DisruptionReason, InstanceType, PodBudget, PodId, PodOwner,
+    PodShape, Pool, Readiness, Requirements, Selector, Share, Taint,
 };
 
 use crate::cluster::{Cluster, NOW};
