@@ -3,7 +3,7 @@
 //! A plan packs pods as tightly as it can. The scheduler knows nothing of plans: it takes pods as they come and puts each
 //! on the emptiest node. Where there is room to spare both come to the same. Where there is not, a pod is left over, a
 //! machine has to be got for it, and what was to be saved is lost again. That is played through here, with the pods that
-//! move in no particular order.
+//! move in no particular order and with the small ones first, which is the worst for the large ones.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -39,9 +39,14 @@ pub(super) fn cost(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> i64 {
             scattered.extend(std::iter::repeat_n(class, moving));
         }
     }
+    let come = |pods: &[&Class]| {
+        let mut floor = Floor::new(scene, &places, free.clone());
+        pods.iter().fold(0, |cost: i64, class| cost.saturating_add(floor.put(class)))
+    };
     shuffle(&mut scattered);
-    let mut floor = Floor::new(scene, places, free);
-    scattered.into_iter().fold(0, |cost: i64, class| cost.saturating_add(floor.put(class)))
+    let in_no_order = come(&scattered);
+    scattered.sort_by(|one, other| one.worth.total_cmp(&other.worth));
+    in_no_order.max(come(&scattered))
 }
 
 /// Whether the pods of a class move to wherever there is room. Those that have to do with others are taken to go where
@@ -53,7 +58,7 @@ fn is_scattered(class: &Class) -> bool {
 /// The nodes while pods come to them.
 struct Floor<'f, 'a> {
     scene: &'f Scene<'f, 'a>,
-    places: Vec<&'f Place>,
+    places: &'f [&'f Place],
     /// What is free in each place, and what that is worth.
     free: Vec<(Amounts, f64)>,
     /// For pods of each kind the places that may have room for them.
@@ -63,7 +68,7 @@ struct Floor<'f, 'a> {
 }
 
 impl<'f, 'a> Floor<'f, 'a> {
-    fn new(scene: &'f Scene<'f, 'a>, places: Vec<&'f Place>, free: Vec<Amounts>) -> Self {
+    fn new(scene: &'f Scene<'f, 'a>, places: &'f [&'f Place], free: Vec<Amounts>) -> Self {
         let measured = free.into_iter().map(|free| {
             let worth = scene.worth.measure(&free);
             (free, worth)
