@@ -55,7 +55,7 @@ impl About {
     fn explain(mut self, words: impl Fn(&str, &Cluster, &Answer) -> Result<String>) -> Result<String> {
         self.inputs.or_live();
         let cluster = self.inputs.gather()?;
-        let answer = self.search.plan(&cluster, &self.planning.settings());
+        let answer = self.search.plan(&cluster, &self.inputs.settings(&self.planning, &cluster));
         words(&self.name, &cluster, &answer)
     }
 }

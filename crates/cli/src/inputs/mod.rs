@@ -16,6 +16,7 @@ use windlass_providers::{Clock, Factory, GuardSettings, SystemClock};
 use crate::connection::Connection;
 use crate::installation::Installation;
 use crate::output;
+use crate::planning::Planning;
 
 /// Where objects come from.
 #[derive(Debug, Args)]
@@ -42,6 +43,12 @@ impl Inputs {
     /// Looks at the cluster where nothing else was named.
     pub(crate) fn or_live(&mut self) {
         self.live |= self.files.is_empty();
+    }
+
+    /// How to plan for a cluster that was put together.
+    pub(crate) fn settings(&self, planning: &Planning, cluster: &Cluster) -> windlass_core::model::Settings {
+        let paused = cluster.paused(&self.installation.namespace);
+        windlass_core::model::Settings { paused, ..planning.settings() }
     }
 
     /// Puts together what is to be planned for. What is left out is said on standard error.

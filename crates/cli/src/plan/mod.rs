@@ -68,7 +68,7 @@ impl PlanCommand {
             "there is nothing to plan for: give manifests with -f, or --live for the cluster"
         );
         let cluster = self.inputs.gather()?;
-        let answer = self.search.plan(&cluster, &self.planning.settings());
+        let answer = self.search.plan(&cluster, &self.inputs.settings(&self.planning, &cluster));
         let outcome = Outcome::of(&answer);
         output::print(&match self.output {
             Format::Table => table::write(&answer, &outcome),

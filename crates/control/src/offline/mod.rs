@@ -107,6 +107,11 @@ impl Cluster {
         self.index.nodes()
     }
 
+    /// Why everything is to be left as it is, in words, if the namespace that Windlass runs in says so.
+    pub fn paused(&self, namespace: &str) -> Option<Text> {
+        self.index.paused(namespace)
+    }
+
     /// What is known, for planning.
     pub fn snapshot(&self, settings: &Settings) -> Snapshot {
         self.index.snapshot(settings)
