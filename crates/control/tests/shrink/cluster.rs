@@ -14,9 +14,8 @@ use windlass_testkit::invariants::{Invariant, Kind, ObjectName};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::apps::{APPS, App};
-use crate::hands::{PATIENCE, app_runs, new_lab};
+use crate::hands::{PATIENCE, app_runs, at_work_for, new_lab};
 use crate::lab::{Lab, Running, instance_type};
-use crate::plans;
 
 /// The instance types, the cores of each, and what each costs in millionths of a dollar per hour.
 const TYPES: [(&str, u32, &str); 3] = [("two", 2, "0.10"), ("four", 4, "0.20"), ("eight", 8, "0.40")];
@@ -28,11 +27,10 @@ const OF_EACH: usize = 20;
 const BUSY: i64 = 45;
 
 /// For how long nothing must have come to a node or left it before it may go.
-const AFTER: &str = "2s";
+const AFTER: Duration = Duration::from_secs(2);
 
-/// How often it is planned at least, and how many such plans make up the time above.
+/// How often it is planned at least.
 const PLANS_EVERY: Duration = Duration::from_millis(500);
-const STILL: u64 = 5;
 
 pub struct Cluster {
     pub lab: Lab,
@@ -149,13 +147,14 @@ impl Cluster {
 
     /// Waits until all nodes have been left alone for as long as they have to be before they may go.
     pub async fn keep_still(&self) {
-        plans::further(&self.running.metrics, STILL).await;
+        at_work_for(&self.lab, 2 * AFTER).await;
     }
 
     /// Lets nodes go whose pods can run for less elsewhere.
     pub async fn let_it_shrink(&self) {
+        let after = format!("{}s", AFTER.as_secs());
         let disruption = json!({
-            "consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": AFTER, "budgets": [],
+            "consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": after, "budgets": [],
         });
         self.lab.pool("pool", &json!({"minNodes": 0, "disruption": disruption})).await;
     }
