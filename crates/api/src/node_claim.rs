@@ -97,7 +97,7 @@ pub enum ClaimPurpose {
     MinNodes,
     /// A node that is going away.
     Replacement,
-    /// Room that the pool or a CapacityBuffer wants kept ready.
+    /// Room that the pool or a `CapacityBuffer` wants kept ready.
     Headroom,
     /// A machine found without a claim.
     Adoption,

@@ -67,7 +67,6 @@ fn what_is_at_rest_is_left_alone() {
 }
 
 #[test]
-#[ignore = "a scheduler that spreads pods strands one of those that just fit, a machine is launched for it, and so on"]
 fn what_is_at_rest_is_left_alone_whatever_the_scheduler_makes_of_a_tight_fit() {
     is_left_alone(daily_wave(16, hours(15)), Scoring::LeastAllocated);
 }

@@ -204,6 +204,7 @@ fn resource() -> ApiResource {
 #[cfg(test)]
 mod tests {
     use jiff::{Timestamp, ToSpan};
+    use k8s_openapi::api::core::v1::PodTemplateSpec;
     use serde_json::json;
     use windlass_core::model::PodId;
     use windlass_core::plan::Reserved;
@@ -214,7 +215,12 @@ mod tests {
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
     fn demand() -> Demand {
-        Demand { template: Default::default(), replicas: 3, strategy: None, template_generation: Some(2) }
+        Demand {
+            template: PodTemplateSpec::default(),
+            replicas: 3,
+            strategy: None,
+            template_generation: Some(2),
+        }
     }
 
     fn reserved(ready: usize, coming: usize) -> Reserved {

@@ -9,6 +9,7 @@ use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use windlass_api::{NodeClaim, conditions, labels};
+use windlass_providers::{Clock, SystemClock};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::diary::{Diary, Entry, Kind};
@@ -152,7 +153,7 @@ pub async fn a_node_with_a_condition_that_its_pool_names_is_replaced(plane: Arc<
     let first = lab.ready_claims(1).await;
     let ails: Value = json!({"status": {"conditions": [{
         "type": "GpuHealthy", "status": "False", "reason": "Xid", "message": "fell off the bus",
-        "lastTransitionTime": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        "lastTransitionTime": SystemClock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
     }]}});
     let patch = Patch::Strategic(ails);
     lab.node_api().patch_status(&node_of(&first[0]), &PatchParams::default(), &patch).await.unwrap();

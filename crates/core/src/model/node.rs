@@ -5,6 +5,7 @@ use super::{Labels, Resources, Taint};
 use crate::Text;
 
 /// A node, ours or not.
+#[allow(clippy::struct_excessive_bools, reason = "each is another thing that is so or not")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Its name.

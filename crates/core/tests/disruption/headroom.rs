@@ -35,7 +35,7 @@ impl Cluster {
             may_go: false,
             bound_at: None,
         };
-        Arc::make_mut(&mut self.0.reserves).extend(vec![Arc::new(pod); count]);
+        Arc::make_mut(&mut self.0.reserves).extend(std::iter::repeat_n(Arc::new(pod), count));
         self
     }
 }
