@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::api::core::v1::{PodTemplateSpec, Toleration};
 use windlass_api::{
     ConsolidationPolicy, HeadroomPods, LimitedDuration, NodePool, NodePoolSpec, NodePoolStatus,
-    NodeRequirement, RequirementOperator,
+    NodeRequirement, RequirementOperator, Taint,
 };
 use windlass_core::model::{
     Consolidation, Labels, Operator, Performance, Pod, PodId, Pool, Requirement, RequirementError,
@@ -76,7 +76,7 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
     }
     let headroom = spec.headroom.clone().unwrap_or_default();
     let reserve = headroom.pods.as_ref().map_or_else(Vec::new, |pods| {
-        reserved(&text(pool.metadata.name.as_ref()), pods).unwrap_or_else(|problem| {
+        reserved(&text(pool.metadata.name.as_ref()), pods, &template.spec.taints).unwrap_or_else(|problem| {
             error = Some(format!("spec.headroom.pods.template: {problem}"));
             Vec::new()
         })
@@ -148,13 +148,19 @@ fn utilization(spec: &NodePoolSpec, free_percent: Option<i32>) -> Vec<Utilizatio
     all
 }
 
-/// The pods for which a pool keeps room on its own nodes.
-fn reserved(pool: &Text, pods: &HeadroomPods) -> Result<Vec<Arc<Pod>>, String> {
-    let template: PodTemplateSpec =
+/// The pods for which a pool keeps room on its own nodes, whose taints they put up with.
+fn reserved(pool: &Text, pods: &HeadroomPods, taints: &[Taint]) -> Result<Vec<Arc<Pod>>, String> {
+    let mut template: PodTemplateSpec =
         serde_json::from_value(pods.template.clone()).map_err(|problem| problem.to_string())?;
-    if template.spec.as_ref().is_none_or(|spec| spec.containers.is_empty()) {
+    let Some(spec) = template.spec.as_mut().filter(|spec| !spec.containers.is_empty()) else {
         return Err("it has no containers".to_owned());
-    }
+    };
+    let tolerated = taints.iter().map(|taint| Toleration {
+        key: Some(taint.key.clone()),
+        operator: Some("Exists".to_owned()),
+        ..Toleration::default()
+    });
+    spec.tolerations.get_or_insert_default().extend(tolerated);
     let id = PodId { namespace: HEADROOM.into(), name: pool.clone() };
     let here = Labels::new().with(well_known::POOL, pool);
     Ok(reserve(&id, &template, usize::try_from(pods.replicas).unwrap_or(0), &here))
@@ -230,6 +236,23 @@ mod tests {
             read(json!({"providerRef": {"name": "x"}, "template": {"spec": {"requirements": requirements}}}));
         assert_eq!(definition.error, None);
         assert_eq!(definition.pool.min_values, std::collections::BTreeMap::from([("type".into(), 5)]));
+    }
+
+    #[test]
+    fn room_is_kept_on_the_pools_own_nodes_whatever_their_taints() {
+        let template =
+            json!({"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": 1}}}]}});
+        let definition = read(json!({
+            "providerRef": {"name": "x"}, "headroom": {"pods": {"replicas": 2, "template": template}},
+            "template": {"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}},
+        }));
+        let [one, _] = &definition.reserve[..] else { panic!("{definition:?}") };
+        assert_eq!(one.shape.node_selector.get("windlass.dev/pool").map(|pool| &**pool), Some("p"));
+        assert!(windlass_core::model::tolerates_all(&one.shape.tolerations, &definition.pool.taints).is_ok());
+        let nothing = read(
+            json!({"providerRef": {"name": "x"}, "headroom": {"pods": {"replicas": 2, "template": {}}}}),
+        );
+        assert_eq!(nothing.error.as_deref(), Some("spec.headroom.pods.template: it has no containers"));
     }
 
     #[test]

@@ -52,9 +52,12 @@ pub async fn nodes_whose_pods_fit_on_others_are_closed_drained_and_given_back(pl
     scale(&lab, "large", 0).await;
     let [left] = &lab.ready_claims(1).await[..] else { panic!("more than one claim") };
     app_runs(&lab, "small", 3).await;
-    let gone: Vec<Entry> =
-        diary.entries().into_iter().filter(|entry| entry.kind == Kind::Claim && entry.deleted).collect();
-    assert_eq!(gone.len(), 2, "{left:?}");
+    let gone = eventually("two claims to be gone", PATIENCE, async || {
+        let entries = diary.entries().into_iter();
+        let gone: Vec<Entry> = entries.filter(|entry| entry.kind == Kind::Claim && entry.deleted).collect();
+        if gone.len() == 2 { Ok(gone) } else { Err(format!("{} are gone, {left:?} is left", gone.len())) }
+    })
+    .await;
     for claim in gone {
         let why = claim.object.pointer("/metadata/annotations/windlass.dev~1disruption").cloned();
         assert!(why.as_ref().is_some_and(|why| why.to_string().contains("Underutilized")), "{why:?}");

@@ -88,6 +88,7 @@ use class::Cause;
 use nodes::Fates;
 use refuge::Refuges;
 use rotate::Rotation;
+use scatter::Overflow;
 use scene::Scene;
 use view::View;
 
@@ -197,8 +198,8 @@ struct Trial {
     lacking: BTreeSet<Text>,
     /// How many pods that nobody has made would find no place.
     unreserved: usize,
-    /// What machines may cost that are needed because pods go elsewhere than planned, in millionths of a dollar per hour.
-    overflow: i64,
+    /// What comes of pods going elsewhere than planned.
+    overflow: Overflow,
 }
 
 /// Plans without deciding anything. Whose pods would find no place need not always be known, and pods that are the same
@@ -220,7 +221,7 @@ fn try_out(snapshot: &Snapshot, now: Timestamp, by_claim: bool, search: &mut dyn
         let classes = drafted.assignment.by_class(&scene.classes);
         let unreserved =
             classes.filter(|(class, ..)| class.cause == Cause::Reserve).map(|(.., left)| left).sum();
-        let (lacking, overflow) = (refuges.lacking().cloned().collect(), scatter::cost(scene, &drafted));
+        let (lacking, overflow) = (refuges.lacking().cloned().collect(), scatter::play(scene, &drafted));
         Trial { launches, lacking, unreserved, overflow }
     })
 }

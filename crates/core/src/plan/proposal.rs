@@ -68,11 +68,13 @@ impl Proposal {
         let first = launches.iter().filter_map(|launch| launch.offerings.first());
         let cost: i64 = first.map(|first| first.price.micros()).sum();
         let saves = freed.saturating_sub(cost);
-        let costs = due.saturating_add(start_up(view, cost, movers())).saturating_add(overflow);
+        let costs = due.saturating_add(start_up(view, cost, movers()));
         let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
         let gain = saves.saturating_sub(costs).saturating_add(wanted);
-        let claims = going.to_vec();
-        (gain > 0).then_some(Self { claims, launches, saves: Price::from_micros(saves), moves, gain })
+        // A large plan saves so much that a machine more makes no difference, and a small one has to be sure.
+        let pays = gain > overflow.worst;
+        let (gain, claims) = (gain.saturating_sub(overflow.likely), going.to_vec());
+        pays.then_some(Self { claims, launches, saves: Price::from_micros(saves), moves, gain })
     }
 
     /// The same without the ways to get its machines that would cost what it gains, so that it pays whichever is had;

@@ -229,10 +229,11 @@ fn drift(claim: &Claim, node: &Node, pool: &Pool) -> Option<String> {
 
 /// A label that the pool's requirements do not allow. One that is not there proves nothing: the next node of the pool might
 /// lack it as well.
-fn forbidden<'a>(pool: &Pool, labels: &'a Labels) -> Option<(&'a Text, &'a Text)> {
-    labels
-        .iter()
-        .find(|(key, value)| pool.requirements.get(key).is_some_and(|asked| !asked.allows(Some(value))))
+fn forbidden<'a>(pool: &'a Pool, labels: &'a Labels) -> Option<(&'a Text, &'a Text)> {
+    pool.requirements.iter().find_map(|(key, asked)| {
+        let value = labels.get(key)?;
+        (!asked.allows(Some(value))).then_some((key, value))
+    })
 }
 
 /// The nodes of pools of a fixed size that are too many, those first that are empty or have few pods.

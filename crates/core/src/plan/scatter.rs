@@ -16,7 +16,16 @@ use super::place::Place;
 use super::scene::Scene;
 
 /// What the machines cost, in millionths of a dollar per hour, that pods on the move may need beside those of the plan.
-pub(super) fn cost(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> i64 {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Overflow {
+    /// When they come in no particular order.
+    pub(super) likely: i64,
+    /// When those come first that are worst for the others.
+    pub(super) worst: i64,
+}
+
+/// Plays through where the pods that move may go.
+pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> Overflow {
     let drafts = drafted.drafts.iter().enumerate();
     let launched: Vec<Place> = drafts.map(|(number, draft)| draft.place(scene, number)).collect();
     let places: Vec<&Place> = scene.places.iter().chain(&launched).collect();
@@ -44,9 +53,9 @@ pub(super) fn cost(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> i64 {
         pods.iter().fold(0, |cost: i64, class| cost.saturating_add(floor.put(class)))
     };
     shuffle(&mut scattered);
-    let in_no_order = come(&scattered);
+    let likely = come(&scattered);
     scattered.sort_by(|one, other| one.worth.total_cmp(&other.worth));
-    in_no_order.max(come(&scattered))
+    Overflow { likely, worst: come(&scattered).max(likely) }
 }
 
 /// Whether the pods of a class move to wherever there is room. Those that have to do with others are taken to go where
