@@ -26,7 +26,7 @@ pub(crate) struct Planning {
     #[arg(long, env = "WINDLASS_PREFERENCES", default_value = "respect", value_name = "CHOICE")]
     preferences: Preferences,
     /// A ceiling over all pools, such as `nodes=200`, `cpu=1000` or `memory=4Ti`; may be given several times.
-    #[arg(long = "limit", env = "WINDLASS_LIMITS", value_delimiter = ',', value_parser = limit, value_name = "RESOURCE=AMOUNT")]
+    #[arg(long = "limit", env = "WINDLASS_LIMIT", value_delimiter = ',', value_parser = limit, value_name = "RESOURCE=AMOUNT")]
     limits: Vec<(String, i64)>,
     /// How many machines may be launched within a minute, over all pools. Default: any number.
     #[arg(long, env = "WINDLASS_MAX_LAUNCHES_PER_MINUTE", value_name = "NUMBER")]
