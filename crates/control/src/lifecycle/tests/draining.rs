@@ -130,11 +130,13 @@ async fn a_pod_without_a_controller_is_asked_like_any_other() {
 }
 
 #[tokio::test]
-async fn all_are_asked_in_one_round_whatever_their_priority() {
+async fn pods_of_higher_priority_are_asked_once_those_of_lower_priority_are_gone() {
     let mut critical = pod("critical");
     critical["spec"]["priority"] = json!(2_000_000_000);
-    let (progress, asked) = Server::with(&[critical, pod("plain")]).drain().await;
-    assert_eq!((progress.remaining, names(&asked)), (2, vec!["critical", "plain"]));
+    let (progress, asked) = Server::with(&[critical.clone(), pod("plain")]).drain().await;
+    assert_eq!((progress.remaining, names(&asked)), (2, vec!["plain"]));
+    let (progress, asked) = Server::with(&[critical]).drain().await;
+    assert_eq!((progress.remaining, names(&asked)), (1, vec!["critical"]));
 }
 
 #[tokio::test]

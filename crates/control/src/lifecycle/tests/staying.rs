@@ -140,13 +140,13 @@ fn a_decision_about_a_node_that_does_not_take_pods_yet_waits() {
 }
 
 #[test]
-fn a_node_that_was_to_go_and_fell_ill_is_marked_sick_once_it_is_to_stay() {
+fn a_node_that_is_to_go_and_falls_ill_is_sick_and_opened_again_if_it_is_to_stay() {
     let mut life = Life::initialized();
     decide(&mut life);
     let silent = |node: Node| Node { readiness: Readiness::NotReady { since: START }, ..node };
     life.node(silent(cordoned()));
     life.later(Duration::from_secs(700));
-    assert_eq!(life.condition("Disrupted"), ("True", "Empty"), "the planner takes that back");
+    assert_eq!(life.condition("Disrupted"), ("True", "Sick"), "which is not to wait for anything else");
     life.claim.metadata.annotations = None;
     assert_eq!(life.step().effect, Some(Effect::UncordonNode));
     life.node(silent(node()));
