@@ -46,9 +46,9 @@ pub(super) fn propose(
     let expected = expected.iter().map(|placement| &placement.target).collect();
     let unreserved = reserves.iter().map(Reserved::missing).sum();
     let hunt = Hunt { view, movers: movers(view, &expected), unreserved };
-    let cleared = hunt.cleared();
+    let (cleared, trial) = hunt.cleared()?;
     let by_replacing = hunt.by_replacing(&cleared, search);
-    let by_clearing = hunt.by_clearing(cleared);
+    let by_clearing = hunt.by_clearing(cleared, trial);
     [by_clearing, by_replacing].into_iter().flatten().max_by_key(|proposal| proposal.gain)
 }
 
@@ -62,25 +62,26 @@ struct Hunt<'v, 'a> {
 
 impl Hunt<'_, '_> {
     /// What comes of clearing nodes, of fewer of them where the room for their pods is too tight for that to pay.
-    fn by_clearing(&self, mut cleared: Vec<Text>) -> Option<Proposal> {
+    fn by_clearing(&self, mut cleared: Vec<Text>, mut trial: Trial) -> Option<Proposal> {
         loop {
-            let proposal = self.weigh(&cleared, self.try_out(&cleared, true, true, &mut Steps::new(0)));
+            let proposal = self.weigh(&cleared, trial);
             if proposal.is_some() || cleared.len() < 2 {
                 return proposal;
             }
             cleared.truncate(cleared.len() / 2);
+            trial = self.try_out(&cleared, true, true, &mut Steps::new(0));
         }
     }
 
-    /// The nodes whose pods all fit on others.
-    fn cleared(&self) -> Vec<Text> {
+    /// The nodes whose pods all fit on others, and what comes of clearing them; none if no node may go at all.
+    fn cleared(&self) -> Option<(Vec<Text>, Trial)> {
+        if self.movers.is_empty() {
+            return None;
+        }
         let mut quota = Quota::new(self.view);
         // Those that stay in any case are there to take pods.
         let may_go = |mover: &&Mover<'_>| quota.pays(mover) && quota.allows(mover);
         let movers: Vec<&Mover<'_>> = self.movers.iter().filter(may_go).collect();
-        if movers.is_empty() {
-            return Vec::new();
-        }
         let needy = movers.iter().flat_map(|mover| {
             let cause = Cause::Moving { claim: mover.claim.name.clone(), provided: true };
             mover.pods.iter().map(move |pod| (cause.clone(), *pod))
@@ -101,15 +102,15 @@ impl Hunt<'_, '_> {
             }
             gone
         });
+        let mut trial = self.try_out(&cleared, true, true, &mut Steps::new(0));
         for _ in 0..REVIEWS {
-            let trial = self.try_out(&cleared, true, true, &mut Steps::new(0));
-            let before = cleared.len();
-            cleared.retain(|claim| !trial.lacking.contains(claim));
-            if cleared.len() == before {
+            if !cleared.iter().any(|claim| trial.lacking.contains(claim)) {
                 break;
             }
+            cleared.retain(|claim| !trial.lacking.contains(claim));
+            trial = self.try_out(&cleared, true, true, &mut Steps::new(0));
         }
-        cleared
+        Some((cleared, trial))
     }
 
     /// The best plan in which some nodes give way to new machines, beside those that were cleared.
@@ -146,9 +147,8 @@ impl Hunt<'_, '_> {
         let going = going(best?.1);
         let searched = self.weigh(&going, self.try_out(&going, false, true, search));
         // What is packed more tightly may leave too little room for pods that go elsewhere than planned.
-        let simple = self.weigh(&going, self.try_out(&going, false, true, &mut Steps::new(0)));
-        let best = [simple, searched].into_iter().flatten().max_by_key(|proposal| proposal.gain)?;
-        best.whichever_way(self.view, &self.movers)
+        let simple = || self.weigh(&going, self.try_out(&going, false, true, &mut Steps::new(0)));
+        searched.or_else(simple)?.whichever_way(self.view, &self.movers)
     }
 
     /// Plans with some nodes on their way out; whether machines were got for their pods already, and whether it has to be

@@ -59,7 +59,9 @@ fn holds(view: &View<'_>, pod: &Pod) -> Option<String> {
     if pod.shape.foreign_scheduler {
         return Some(format!("another scheduler places pod {}", pod.id));
     }
-    if let Err(why) = volumes::needs(view.snapshot, &Attached::new(), pod) {
+    if !pod.volume_claims.is_empty()
+        && let Err(why) = volumes::needs(view.snapshot, &Attached::new(), pod)
+    {
         return Some(format!("pod {} could run nowhere else: {why}", pod.id));
     }
     // The API server evicts no such pod.

@@ -202,8 +202,8 @@ struct Trial {
     overflow: Overflow,
 }
 
-/// Plans without deciding anything. Whose pods would find no place need not always be known, and pods that are the same
-/// but for that are planned for at once.
+/// Plans without deciding anything. Whose pods would find no place need not always be known, for a first look: pods that are
+/// the same but for that are planned for at once.
 fn try_out(snapshot: &Snapshot, now: Timestamp, by_claim: bool, search: &mut dyn Budget) -> Trial {
     let view = View::new(snapshot, now);
     let mut needy = needy(&view, &sick::doubtful(&view));
@@ -221,7 +221,8 @@ fn try_out(snapshot: &Snapshot, now: Timestamp, by_claim: bool, search: &mut dyn
         let classes = drafted.assignment.by_class(&scene.classes);
         let unreserved =
             classes.filter(|(class, ..)| class.cause == Cause::Reserve).map(|(.., left)| left).sum();
-        let (lacking, overflow) = (refuges.lacking().cloned().collect(), scatter::play(scene, &drafted));
+        let (lacking, overflow) =
+            (refuges.lacking().cloned().collect(), scatter::play(scene, &drafted, by_claim));
         Trial { launches, lacking, unreserved, overflow }
     })
 }

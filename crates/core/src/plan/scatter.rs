@@ -24,8 +24,8 @@ pub(super) struct Overflow {
     pub(super) worst: i64,
 }
 
-/// Plays through where the pods that move may go.
-pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> Overflow {
+/// Plays through where the pods that move may go; in the worst order only where it is to be certain.
+pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, certain: bool) -> Overflow {
     let drafts = drafted.drafts.iter().enumerate();
     let launched: Vec<Place> = drafts.map(|(number, draft)| draft.place(scene, number)).collect();
     let places: Vec<&Place> = scene.places.iter().chain(&launched).collect();
@@ -54,6 +54,9 @@ pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> Overflow
     };
     shuffle(&mut scattered);
     let likely = come(&scattered);
+    if !certain {
+        return Overflow { likely, worst: likely };
+    }
     scattered.sort_by(|one, other| one.worth.total_cmp(&other.worth));
     Overflow { likely, worst: come(&scattered).max(likely) }
 }
