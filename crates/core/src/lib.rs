@@ -4,6 +4,7 @@
 //! Data flows top to bottom: [`model`] is what is known, [`plan()`] decides on it, [`Plan`] is the decision and
 //! [`Report`] the reasons for it.
 
+mod hash;
 pub mod model;
 mod money;
 mod quantity;
@@ -11,6 +12,7 @@ mod quantity;
 pub mod pack;
 pub mod plan;
 
+pub use hash::stable_hash;
 pub use money::{Price, PriceError};
 pub use plan::{Plan, Report, plan};
 pub use quantity::{Quantity, QuantityError};

@@ -1,6 +1,6 @@
 use serde_json::json;
 use windlass_api::NodeTemplate;
-use windlass_core::Text;
+use windlass_core::{Text, stable_hash};
 
 /// What a pool's nodes look like apart from their machines, as a short hash. What machines the pool takes is no part of it:
 /// a node that is still among them has not drifted. Fields that are not set are left out, so that a new field changes the
@@ -20,10 +20,7 @@ pub(super) fn digest(template: &NodeTemplate) -> Text {
     put("taints", json!(spec.taints));
     put("startupTaints", json!(spec.startup_taints));
     put("terminationGracePeriod", json!(spec.termination_grace_period));
-    let hash = parts.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}").into()
+    format!("{:016x}", stable_hash(&[parts.to_string().as_bytes()])).into()
 }
 
 #[cfg(test)]

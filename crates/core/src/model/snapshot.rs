@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
     AttachLimits, Claim, Labels, Node, Pod, PodId, PodShape, Pool, Resources, Selector, StorageClass, Volume,
@@ -54,6 +54,11 @@ pub struct Recent {
     pub launches: BTreeMap<Text, Vec<Timestamp>>,
     /// When claims were deleted.
     pub removals: BTreeMap<Text, Vec<Timestamp>>,
+}
+
+impl Recent {
+    /// The time for which launches and departures are counted.
+    pub const SPAN: SignedDuration = SignedDuration::from_mins(1);
 }
 
 /// A daemonset: a pod that every node it fits will carry.

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::candidate::Candidate;
 use super::view::View;
 use crate::Text;
-use crate::model::{OfferingKey, Pool, Resources, Settings};
+use crate::model::{OfferingKey, Pool, Recent, Resources, Settings};
 
 /// What may still be launched: what the pools' limits leave, and what the providers have. Every claim counts as the
 /// largest machine that it may become, so that limits hold at every moment whatever is got.
@@ -217,7 +217,7 @@ struct Pace<'a> {
 
 impl<'a> Pace<'a> {
     fn of(view: &View<'a>) -> Self {
-        let recent = |at: &Timestamp| view.now.duration_since(*at) < MINUTE;
+        let recent = |at: &Timestamp| view.now.duration_since(*at) < Recent::SPAN;
         let launches = view.snapshot.recent.launches.iter();
         let launches = launches.map(|(pool, times)| (pool, times.iter().copied().filter(recent).collect()));
         Self { launches: launches.collect() }
@@ -232,12 +232,9 @@ impl<'a> Pace<'a> {
 
     fn renews_at(&self, view: &View<'_>) -> Option<Timestamp> {
         let first = self.launches.values().flatten().min().copied();
-        first.unwrap_or(view.now).checked_add(MINUTE).ok()
+        first.unwrap_or(view.now).checked_add(Recent::SPAN).ok()
     }
 }
-
-/// The time for which launches are counted.
-const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 impl Ceiling {
     /// Sets aside so many nodes. A negative capacity would raise a limit, so it counts as none.

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::{Claim, Pool};
+use crate::stable_hash;
 
 /// The end of a node, and when it begins to give way to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +38,7 @@ fn expiry(claim: &Claim, pool: &Pool, ends: Timestamp, is_final: bool) -> Expiry
 
 /// A number from 0 to 999 that follows from a name.
 fn share(name: &str) -> i64 {
-    let mixed = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    i64::try_from((mixed >> 16) % 1000).unwrap_or_default()
+    i64::try_from(stable_hash(&[name.as_bytes()]) % 1000).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::view::View;
 use super::words;
 use crate::Text;
-use crate::model::{DisruptionReason, Pool};
+use crate::model::{DisruptionReason, Pool, Recent};
 
 /// How many nodes of each pool may still go: by the pools' budgets, by how many may go within a minute, and because a pool
 /// that has just grown is not to shrink at once.
@@ -27,9 +27,6 @@ struct Going {
     launched: Option<Timestamp>,
 }
 
-/// The time for which departures are counted.
-const MINUTE: SignedDuration = SignedDuration::from_mins(1);
-
 impl<'v, 'a> Leave<'v, 'a> {
     pub(super) fn new(view: &'v View<'a>) -> Self {
         let (mut pools, mut all): (BTreeMap<&Text, Going>, Going) = (BTreeMap::new(), Going::default());
@@ -46,7 +43,7 @@ impl<'v, 'a> Leave<'v, 'a> {
             }
         }
         for (pool, times) in &view.snapshot.recent.removals {
-            let recent = times.iter().filter(|at| view.now.duration_since(**at) < MINUTE).count();
+            let recent = times.iter().filter(|at| view.now.duration_since(**at) < Recent::SPAN).count();
             all.gone += recent;
             pools.entry(pool).or_default().gone += recent;
         }
@@ -119,8 +116,8 @@ impl<'v, 'a> Leave<'v, 'a> {
         let budgets = pool.budgets.iter().filter_map(|budget| budget.window.as_ref()?.changes_at(now)).min();
         let limited = pool.removals_per_minute.or(self.view.snapshot.settings.removals_per_minute).is_some();
         let recent = self.view.snapshot.recent.removals.values().flatten();
-        let renews = recent.filter_map(|at| at.checked_add(MINUTE).ok()).filter(|at| *at > now).min();
-        let renews = renews.or_else(|| now.checked_add(MINUTE).ok()).filter(|_| limited);
+        let renews = recent.filter_map(|at| at.checked_add(Recent::SPAN).ok()).filter(|at| *at > now).min();
+        let renews = renews.or_else(|| now.checked_add(Recent::SPAN).ok()).filter(|_| limited);
         budgets.into_iter().chain(renews).chain(self.grows_until(pool, reason)).min()
     }
 }

@@ -7,7 +7,7 @@
 use windlass_api::Fault;
 use windlass_core::model::OfferingKey;
 
-use super::hash::stable_hash;
+use windlass_core::stable_hash;
 
 /// The machine that a call is about.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,6 @@ mod builtin;
 mod catalogue;
 mod cloud;
 mod faults;
-mod hash;
 mod launch;
 mod mirror;
 mod naming;

@@ -2,7 +2,7 @@
 
 use windlass_core::Text;
 
-use super::hash::stable_hash;
+use windlass_core::stable_hash;
 
 const SCHEME: &str = "simulated://";
 const LABEL_LIMIT: usize = 63;

@@ -5,7 +5,7 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// FNV-1a over the parts, each ended by a byte that no text contains, and then mixed: without that, inputs which differ
 /// in their last byte only would make the same choices.
-pub(super) fn stable_hash(parts: &[&[u8]]) -> u64 {
+pub fn stable_hash(parts: &[&[u8]]) -> u64 {
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
     let hash = parts.iter().fold(OFFSET, |hash, part| fold(part.iter().copied().fold(hash, fold), 0xff));
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
