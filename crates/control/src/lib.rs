@@ -24,6 +24,7 @@ mod controller;
 mod events;
 mod kubernetes;
 mod metrics;
+pub mod planted;
 mod queue;
 mod settings;
 mod status;

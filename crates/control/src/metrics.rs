@@ -86,7 +86,11 @@ impl Metrics {
     pub fn register(&self, registry: &mut Registry) {
         let ours = registry.sub_registry_with_prefix("windlass");
         ours.register("claims_created", "Claims made", self.claims_created.clone());
-        ours.register("claims_removed", "Claims deleted by decision", self.claims_removed.clone());
+        ours.register(
+            "claims_removed",
+            "Claims that are gone, by why they went",
+            self.claims_removed.clone(),
+        );
         ours.register("disruptions_decided", "Claims that were to go", self.disruptions_decided.clone());
         ours.register(
             "disruptions_taken_back",
@@ -173,4 +177,48 @@ impl Metrics {
 
 fn pool_and_reason(pool: &str, reason: &str) -> ByPoolAndReason {
     ByPoolAndReason { pool: pool.to_owned(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text::encode;
+    use prometheus_client::registry::Registry;
+    use windlass_core::model::DisruptionReason;
+
+    use super::Metrics;
+
+    fn served(metrics: &Metrics) -> String {
+        let (mut registry, mut text) = (Registry::default(), String::new());
+        metrics.register(&mut registry);
+        encode(&mut text, &registry).unwrap();
+        text
+    }
+
+    #[test]
+    fn every_reason_is_counted_by_its_name() {
+        let metrics = Metrics::default();
+        for reason in DisruptionReason::ALL {
+            metrics.disruption_decided("general", reason.as_str());
+            metrics.claim_removed("general", reason.as_str());
+        }
+        let text = served(&metrics);
+        for reason in DisruptionReason::ALL {
+            for name in ["windlass_disruptions_decided_total", "windlass_claims_removed_total"] {
+                let line = format!("{name}{{pool=\"general\",reason=\"{}\"}} 1\n", reason.as_str());
+                assert!(text.contains(&line), "{line} is not in\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_taken_back_is_counted_by_pool() {
+        let metrics = Metrics::default();
+        for pool in ["general", "general", "gpu"] {
+            metrics.disruption_taken_back(pool);
+        }
+        let text = served(&metrics);
+        for line in ["{pool=\"general\"} 2\n", "{pool=\"gpu\"} 1\n"] {
+            assert!(text.contains(&format!("windlass_disruptions_taken_back_total{line}")), "{text}");
+        }
+    }
 }

@@ -21,6 +21,7 @@ use crate::catalogue::Providers;
 use crate::controller::Bus;
 use crate::lifecycle::{Absence, Shell, delete_node};
 use crate::planning::{Executor, adopted_claim};
+use crate::planted::{Mistake, is_planted};
 
 /// Compares claims and machines, again and again.
 pub(crate) struct Sweeper {
@@ -157,6 +158,9 @@ impl Sweeper {
     }
 
     async fn look_at_orphans(&self, provider: &dyn Provider, machines: &[Machine], suspects: &mut Suspects) {
+        if is_planted(Mistake::IgnoresOrphans) {
+            return;
+        }
         let unclaimed: BTreeMap<&Text, &Machine> = machines
             .iter()
             .filter(|machine| {
@@ -167,6 +171,10 @@ impl Sweeper {
         suspects.unclaimed.retain(|id, _| unclaimed.contains_key(id));
         for (id, machine) in unclaimed {
             let first = *suspects.unclaimed.entry(id.clone()).or_insert_with(Instant::now);
+            if is_planted(Mistake::EndsOrphansAtOnce) {
+                self.end(provider, machine).await;
+                continue;
+            }
             let verdict = self.verdict(machine, first.elapsed());
             if verdict == OrphanVerdict::Wait {
                 continue;
@@ -289,6 +297,9 @@ impl Sweeper {
         let ghosts: Vec<Arc<Node>> = {
             let index = self.bus.index.lock();
             let is_ghost = |node: &&Arc<Node>| {
+                if is_planted(Mistake::DeletesStrangers) {
+                    return node.claim_uid.is_none();
+                }
                 node.held
                     && node.provider.as_ref() == Some(name)
                     && node.labels.get(labels::POOL).is_some()
@@ -302,7 +313,10 @@ impl Sweeper {
         for node in &ghosts {
             let absence = suspects.ghosts.entry(node.uid.clone()).or_default();
             *absence = absence.said_again(now, self.settings.absence_interval);
-            let Some(uid) = node.claim_uid.as_ref().filter(|_| absence.is_proven()) else { continue };
+            let stranger = is_planted(Mistake::DeletesStrangers).then_some(&node.uid);
+            let Some(uid) = node.claim_uid.as_ref().or(stranger).filter(|_| absence.is_proven()) else {
+                continue;
+            };
             if !matches!(self.live_claim(uid).await, Ok(None)) {
                 continue;
             }

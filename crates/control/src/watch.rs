@@ -21,6 +21,7 @@ use windlass_providers::{Clock, WatchRetries};
 use crate::controller::Bus;
 use crate::index::{Changed, Index, Kind};
 use crate::kubernetes::{is_forbidden, is_not_found};
+use crate::planted::{Mistake, is_planted};
 
 /// A kind of object that the index is kept up with. Nobody outside of this crate can make another.
 pub trait Watched: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static {
@@ -77,8 +78,11 @@ pub(crate) async fn watch<K: Watched>(
                 }
                 watcher::Event::InitDone => {
                     debug!(kind = ?K::KIND, count = listing.len(), "listed");
-                    let mut changed = K::retain(&mut index, &std::mem::take(&mut listing), now);
-                    changed |= index.listed(K::KIND);
+                    let listed = std::mem::take(&mut listing);
+                    let mut changed = index.listed(K::KIND);
+                    if !is_planted(Mistake::KeepsGone) {
+                        changed |= K::retain(&mut index, &listed, now);
+                    }
                     changed
                 }
                 watcher::Event::Apply(object) => {

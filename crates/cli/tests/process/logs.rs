@@ -39,7 +39,7 @@ pub async fn a_log_for_programs_is_one_object_a_line_and_no_log_has_the_token(pl
         assert!(line["timestamp"].is_string() && line["level"].is_string(), "{line}");
         messages.push(line["fields"]["message"].as_str().unwrap_or_default().to_owned());
     }
-    for said in ["windlass starts", "claim made", "claim deleted", "the lease is released"] {
+    for said in ["windlass starts", "claim made", "claim deleted", "shutting down"] {
         assert!(messages.iter().any(|message| message == said), "{said:?} is missing");
     }
     assert!(!log.contains(&token) && !log.to_lowercase().contains("bearer"), "the token is in the log");

@@ -4,8 +4,12 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use kube::ResourceExt;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
+use windlass_api::{NodeClaim, labels};
+use windlass_testkit::objects::{PodBuilder, budget};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::stage::{PATIENCE, Stage};
@@ -95,6 +99,51 @@ pub async fn a_plan_for_a_live_cluster_shows_what_would_be_removed_and_why_other
     assert_eq!(stage.claims().await.unwrap().len(), 2, "nothing was changed");
     let windlass = stage.start();
     stage.delete_pods(1..2).await;
+    stage.gone().await;
+    windlass.stop(PATIENCE).await;
+    stage.finish().await;
+}
+
+pub async fn a_node_that_a_budget_keeps_says_so(plane: Arc<ControlPlane>) {
+    let stage = Stage::on(plane, "kept").await;
+    stage.provider(&json!({})).await;
+    stage.pool(&json!({})).await;
+    let budgets: Api<PodDisruptionBudget> = Api::namespaced(stage.client.clone(), &stage.namespace);
+    budgets.create(&PostParams::default(), &budget("db", 1)).await.unwrap();
+    let pod = PodBuilder::new("db").cpu("3").node_selector("stage", &stage.name).label("app", "db");
+    let pod = pod.annotation("cluster-autoscaler.kubernetes.io/safe-to-evict", "true");
+    stage.pod_api().create(&PostParams::default(), &pod.build()).await.unwrap();
+    let windlass = stage.start();
+    stage.grown(1).await;
+    let claim = stage.claims().await.unwrap().remove(0).name_any();
+    let kept = format!("PodDisruptionBudget {0}/db lets pod {0}/db not go just now", stage.namespace);
+    eventually("the budget to be named", PATIENCE, async || {
+        let (_, words, err) = look(&stage, &["explain", "node", &claim], "");
+        if words.contains(&kept) { Ok(()) } else { Err(format!("{words}{err}")) }
+    })
+    .await;
+    let asked = Patch::Merge(json!({"metadata": {"annotations": {labels::REPLACE: "true"}}}));
+    let claims: Api<NodeClaim> = Api::all(stage.client.clone());
+    windlass.stop(PATIENCE).await;
+    claims.patch(&claim, &PatchParams::default(), &asked).await.unwrap();
+    let (_, words, _) = look(&stage, &["explain", "node", &claim], "");
+    assert!(
+        words.contains(&format!("manual: somebody asked for another in its place, but {kept}")),
+        "{words}"
+    );
+    let goes = || {
+        let (_, out, err) = look(&stage, &["plan", "--live", "-o", "json"], "");
+        let plan: Value = serde_json::from_str(&out).map_err(|_| err)?;
+        Ok::<bool, String>(plan["remove"].as_array().is_some_and(|gone| gone[0]["claim"] == json!(claim)))
+    };
+    assert_eq!(goes(), Ok(false));
+    budgets.delete("db", &DeleteParams::default()).await.unwrap();
+    eventually("the node to go in the plan", PATIENCE, async || {
+        if goes()? { Ok(()) } else { Err("it stays".to_owned()) }
+    })
+    .await;
+    let windlass = stage.start();
+    stage.pod_api().delete("db", &DeleteParams::default()).await.unwrap();
     stage.gone().await;
     windlass.stop(PATIENCE).await;
     stage.finish().await;

@@ -30,6 +30,7 @@ use leaders::{
 use limits::limits_hold_at_every_instant_and_more_comes_once_they_are_raised;
 use logs::a_log_for_programs_is_one_object_a_line_and_no_log_has_the_token;
 use looks::{
+    a_node_that_a_budget_keeps_says_so,
     a_plan_for_a_live_cluster_shows_what_would_be_removed_and_why_others_stay,
     a_plan_for_a_live_cluster_shows_what_would_happen_and_changes_nothing,
 };
@@ -50,6 +51,7 @@ windlass_testkit::plane_tests![
     a_lease_is_never_written_as_shorter_than_it_is,
     a_plan_for_a_live_cluster_shows_what_would_happen_and_changes_nothing,
     a_plan_for_a_live_cluster_shows_what_would_be_removed_and_why_others_stay,
+    a_node_that_a_budget_keeps_says_so,
     in_a_bare_cluster_it_waits_and_says_what_is_missing,
     probes_and_metrics_tell_what_happens,
     a_log_for_programs_is_one_object_a_line_and_no_log_has_the_token,

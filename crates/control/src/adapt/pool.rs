@@ -256,6 +256,26 @@ mod tests {
     }
 
     #[test]
+    fn free_capacity_in_percent_is_a_ceiling_on_cpu_and_memory_beside_those_that_are_stated() {
+        let marks = |spec: Value| {
+            let all = read(spec).pool.utilization;
+            all.iter().map(|each| (each.resource.to_string(), each.floor, each.ceiling)).collect::<Vec<_>>()
+        };
+        let free = json!({"providerRef": {"name": "x"}, "headroom": {"percent": 20}});
+        let of = |resource: &str, floor, ceiling| (resource.to_owned(), floor, ceiling);
+        assert_eq!(marks(free), [of("cpu", None, Some(80)), of("memory", None, Some(80))]);
+        let both = json!({
+            "providerRef": {"name": "x"}, "headroom": {"percent": 100},
+            "utilization": [{"resource": "cpu", "floor": 30, "ceiling": 90}],
+        });
+        assert_eq!(
+            marks(both),
+            [of("cpu", Some(30), Some(90)), of("cpu", None, Some(0)), of("memory", None, Some(0))]
+        );
+        assert_eq!(marks(json!({"providerRef": {"name": "x"}, "headroom": {"nodes": 1}})), []);
+    }
+
+    #[test]
     fn performance_is_kept_in_its_order() {
         let fast = json!({"key": "family", "operator": "In", "values": ["c7"]});
         let definition = read(json!({"providerRef": {"name": "x"}, "performance": [

@@ -35,7 +35,7 @@ mod tests {
 
     use jiff::{Timestamp, ToSpan};
 
-    use super::stays_until;
+    use super::{may_go, stays_until};
 
     const START: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -58,6 +58,16 @@ mod tests {
         }
         assert_eq!(until(&[("cluster-autoscaler.kubernetes.io/safe-to-evict", "true")]), None);
         assert_eq!(until(&[]), None);
+    }
+
+    #[test]
+    fn who_calls_a_pod_safe_to_evict_lets_it_go_though_nobody_makes_it_anew() {
+        let said = |value: &str| BTreeMap::from([(super::AUTOSCALERS.to_owned(), value.to_owned())]);
+        assert!(may_go(Some(&said("true"))));
+        for other in ["false", "", "yes", "TRUE"] {
+            assert!(!may_go(Some(&said(other))), "{other}");
+        }
+        assert!(!may_go(None));
     }
 
     #[test]

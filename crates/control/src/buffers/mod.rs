@@ -53,17 +53,11 @@ impl Buffers {
     }
 
     async fn read(&self) -> Result<(), kube::Error> {
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource());
-        let ours = ListParams::default().labels(&self.settings.scope_selector());
-        let buffers = match api.list(&ours).await {
-            Ok(buffers) => buffers.items,
-            Err(error) if is_not_found(&error) => Vec::new(),
-            Err(error) => return Err(error),
-        };
+        let buffers = list(&self.client, &self.settings.scope_selector()).await?;
         let mut pods = Vec::new();
         for buffer in &buffers {
-            let demand = self.demand(buffer).await?;
-            pods.extend(self.pods(buffer, &demand));
+            let demand = demand_of(&self.client, buffer).await?;
+            pods.extend(reserved_for(buffer, &demand));
             self.report(buffer, &demand).await;
         }
         let changed = self.bus.index.lock().saw_buffered(pods);
@@ -72,49 +66,6 @@ impl Buffers {
         }
         self.bus.announce(changed);
         Ok(())
-    }
-
-    /// What a buffer asks for, or in words why that cannot be said.
-    async fn demand(&self, buffer: &DynamicObject) -> Result<Result<Demand, String>, kube::Error> {
-        let spec: BufferSpec = match serde_json::from_value(buffer.data["spec"].clone()) {
-            Ok(spec) => spec,
-            Err(error) => return Ok(Err(format!("its spec makes no sense: {error}"))),
-        };
-        let namespace = buffer.namespace().unwrap_or_default();
-        if let Some(template) = &spec.pod_template_ref {
-            let api: Api<PodTemplate> = Api::namespaced(self.client.clone(), &namespace);
-            let found = api.get_opt(&template.name).await?;
-            let generation = found.as_ref().and_then(|found| found.metadata.generation);
-            let found = found.and_then(|found| found.template);
-            return Ok(match found {
-                Some(found) => spec.demand(found, None, generation),
-                None => Err(format!("there is no PodTemplate {namespace}/{}", template.name)),
-            });
-        }
-        let Some(scalable) = &spec.scalable_ref else {
-            return Ok(Err("it has neither podTemplateRef nor scalableRef".to_owned()));
-        };
-        let Some(kind) = scalable.resource() else {
-            return Ok(Err(format!(
-                "{} of group {:?} cannot be its scalableRef: Deployments, StatefulSets, ReplicaSets and ReplicationControllers can",
-                scalable.kind, scalable.api_group
-            )));
-        };
-        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), &namespace, &kind);
-        Ok(match api.get_opt(&scalable.name).await? {
-            None => Err(format!("there is no {} {namespace}/{}", scalable.kind, scalable.name)),
-            Some(found) => match Scalable::read(&found.data) {
-                Some(Scalable { template, replicas }) => spec.demand(template, Some(replicas), None),
-                None => Err(format!("{} {namespace}/{} has no pod template", scalable.kind, scalable.name)),
-            },
-        })
-    }
-
-    fn pods(&self, buffer: &DynamicObject, demand: &Result<Demand, String>) -> Vec<Arc<Pod>> {
-        match demand {
-            Ok(demand) => adapt::reserve(&id(buffer), &demand.template, demand.replicas, &Labels::new()),
-            Err(_) => Vec::new(),
-        }
     }
 
     async fn report(&self, buffer: &DynamicObject, demand: &Result<Demand, String>) {
@@ -134,6 +85,71 @@ impl Buffers {
         if let Err(error) = api.patch_status(&buffer.name_any(), &parameters, &Patch::Apply(body)).await {
             warn!(buffer = buffer.name_any(), %error, "the CapacityBuffer's status could not be written");
         }
+    }
+}
+
+/// The pods that buffers of this selector of labels want room for, once and without writing anything; and in words which of
+/// them cannot be understood.
+pub(crate) async fn wanted(client: &Client, ours: &str) -> Result<(Vec<Arc<Pod>>, Vec<String>), kube::Error> {
+    let (mut pods, mut notes) = (Vec::new(), Vec::new());
+    for buffer in list(client, ours).await? {
+        let demand = demand_of(client, &buffer).await?;
+        pods.extend(reserved_for(&buffer, &demand));
+        notes.extend(demand.err().map(|why| format!("CapacityBuffer {} is left out: {why}", id(&buffer))));
+    }
+    Ok((pods, notes))
+}
+
+/// All buffers of this selector of labels; none where their definition is not installed.
+async fn list(client: &Client, ours: &str) -> Result<Vec<DynamicObject>, kube::Error> {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource());
+    match api.list(&ListParams::default().labels(ours)).await {
+        Ok(buffers) => Ok(buffers.items),
+        Err(error) if is_not_found(&error) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a buffer asks for, or in words why that cannot be said.
+async fn demand_of(client: &Client, buffer: &DynamicObject) -> Result<Result<Demand, String>, kube::Error> {
+    let spec: BufferSpec = match serde_json::from_value(buffer.data["spec"].clone()) {
+        Ok(spec) => spec,
+        Err(error) => return Ok(Err(format!("its spec makes no sense: {error}"))),
+    };
+    let namespace = buffer.namespace().unwrap_or_default();
+    if let Some(template) = &spec.pod_template_ref {
+        let api: Api<PodTemplate> = Api::namespaced(client.clone(), &namespace);
+        let found = api.get_opt(&template.name).await?;
+        let generation = found.as_ref().and_then(|found| found.metadata.generation);
+        let found = found.and_then(|found| found.template);
+        return Ok(match found {
+            Some(found) => spec.demand(found, None, generation),
+            None => Err(format!("there is no PodTemplate {namespace}/{}", template.name)),
+        });
+    }
+    let Some(scalable) = &spec.scalable_ref else {
+        return Ok(Err("it has neither podTemplateRef nor scalableRef".to_owned()));
+    };
+    let Some(kind) = scalable.resource() else {
+        return Ok(Err(format!(
+            "{} of group {:?} cannot be its scalableRef: Deployments, StatefulSets, ReplicaSets and ReplicationControllers can",
+            scalable.kind, scalable.api_group
+        )));
+    };
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &kind);
+    Ok(match api.get_opt(&scalable.name).await? {
+        None => Err(format!("there is no {} {namespace}/{}", scalable.kind, scalable.name)),
+        Some(found) => match Scalable::read(&found.data) {
+            Some(Scalable { template, replicas }) => spec.demand(template, Some(replicas), None),
+            None => Err(format!("{} {namespace}/{} has no pod template", scalable.kind, scalable.name)),
+        },
+    })
+}
+
+fn reserved_for(buffer: &DynamicObject, demand: &Result<Demand, String>) -> Vec<Arc<Pod>> {
+    match demand {
+        Ok(demand) => adapt::reserve(&id(buffer), &demand.template, demand.replicas, &Labels::new()),
+        Err(_) => Vec::new(),
     }
 }
 

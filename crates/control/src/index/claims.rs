@@ -10,6 +10,7 @@ use windlass_core::model::{Claim, Recent};
 use super::Changed;
 use crate::adapt;
 use crate::kubernetes::version;
+use crate::planted::{Mistake, is_planted};
 
 /// The claims, as far as they are known from watches and from our own writes, whichever is newer.
 ///
@@ -38,6 +39,11 @@ const REMEMBER_GONE: SignedDuration = SignedDuration::from_mins(30);
 impl ClaimMirror {
     /// The claims in the planner's notation.
     pub fn model(&self) -> Arc<BTreeMap<Text, Arc<Claim>>> {
+        if is_planted(Mistake::ForgetsLeaving) {
+            let mut staying = (*self.model).clone();
+            staying.retain(|_, claim| !claim.deleting);
+            return Arc::new(staying);
+        }
         self.model.clone()
     }
 
@@ -86,7 +92,7 @@ impl ClaimMirror {
     /// however long the API server takes to answer.
     pub fn intend(&mut self, claim: &NodeClaim, now: Timestamp) {
         let name: Text = claim.name_any().into();
-        if !self.objects.contains_key(&name) {
+        if !self.objects.contains_key(&name) && !is_planted(Mistake::CountsOnlyVisible) {
             let intended = Claim { created_at: now, ..adapt::claim(claim) };
             note(&mut Arc::make_mut(&mut self.recent).launches, &intended.pool, now);
             Arc::make_mut(&mut self.model).insert(name.clone(), Arc::new(intended));
@@ -112,6 +118,9 @@ impl ClaimMirror {
 
     /// Takes in the answer to one of our own writes.
     pub fn wrote(&mut self, claim: NodeClaim, now: Timestamp) -> Changed {
+        if is_planted(Mistake::CountsOnlyVisible) {
+            return Changed::nothing();
+        }
         let name: Text = claim.name_any().into();
         let changed = self.store(name.clone(), claim);
         if !changed.claims.is_empty() {
@@ -128,7 +137,8 @@ impl ClaimMirror {
         if let Some(known) = self.objects.get(&name) {
             let same = known.metadata.uid == claim.metadata.uid;
             let new = version(claim.metadata.resource_version.as_deref());
-            if same && new <= version(known.metadata.resource_version.as_deref()) {
+            let old = version(known.metadata.resource_version.as_deref());
+            if same && new <= old && !is_planted(Mistake::GoesBack) {
                 return Changed::nothing();
             }
         }

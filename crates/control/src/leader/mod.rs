@@ -15,6 +15,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
 use tokio::time::Instant;
 
+use crate::planted::{Mistake, is_planted};
+
 /// Whether this process leads, as known to everyone who writes.
 #[derive(Clone, Debug)]
 pub struct Leadership {
@@ -40,7 +42,8 @@ impl Leadership {
     /// Whether a write may start now. Checked against the clock, not against what was last announced: a process that was
     /// frozen for a minute finds out before it writes.
     pub fn may_write(&self) -> bool {
-        self.until.borrow().is_some_and(|until| Instant::now() < until)
+        let until = *self.until.borrow();
+        until.is_some_and(|until| Instant::now() < until || is_planted(Mistake::OutlivesLease))
     }
 
     /// Lets a write start, and counts it as under way for as long as the answer is kept; none if it may not start.
@@ -86,7 +89,9 @@ impl Leadership {
 
     /// Leads no more.
     pub fn resign(&self) {
-        self.until.send_replace(None);
+        if !is_planted(Mistake::OutlivesLease) {
+            self.until.send_replace(None);
+        }
     }
 
     /// Waits until this process leads.
@@ -101,6 +106,9 @@ impl Leadership {
         let mut changes = self.until.subscribe();
         loop {
             let until = *changes.borrow_and_update();
+            if is_planted(Mistake::OutlivesLease) {
+                return std::future::pending().await;
+            }
             let Some(until) = until.filter(|until| Instant::now() < *until) else { return };
             tokio::select! {
                 () = tokio::time::sleep_until(until) => {}

@@ -5,10 +5,10 @@ use kube::ResourceExt;
 use windlass_api::conditions::{self, Truth};
 use windlass_api::{NodeClaim, NodeClaimStatus, labels};
 use windlass_core::Text;
-use windlass_core::model::OfferingKey;
+use windlass_core::model::{DisruptionReason, OfferingKey};
 use windlass_providers::Machine;
 
-use super::{Effect, Step};
+use super::{Count, Effect, Exit, Observation, Step, exit};
 use crate::adapt::quantities;
 use crate::events::{Note, about};
 
@@ -28,6 +28,7 @@ impl<'a> Draft<'a> {
             effect: None,
             again_after: None,
             notes: Vec::new(),
+            counts: Vec::new(),
             failed_offering: None,
             launched_offering: None,
         };
@@ -109,15 +110,36 @@ impl<'a> Draft<'a> {
         self.note(false, "Launched", &message);
     }
 
-    /// Says why the claim is to go, once.
-    pub(super) fn say_why(&mut self, claim: &NodeClaim) {
+    pub(super) fn count(&mut self, count: Count) {
+        self.step.counts.push(count);
+    }
+
+    /// Says why the claim is to go, once. What the planner decided, and what was given up, was told already.
+    pub(super) fn say_why(&mut self, claim: &NodeClaim, seen: &Observation) {
         if self.is(conditions::DISRUPTED) {
             return;
         }
-        let written = claim.metadata.annotations.as_ref().and_then(|all| all.get(labels::DISRUPTION));
-        let (reason, message) =
-            written.and_then(|text| text.split_once(": ")).unwrap_or(("Deleted", "the claim was deleted"));
-        self.condition(conditions::DISRUPTED, Truth::True, reason, message);
+        let (exit, message) = exit::why(claim, &self.status, seen);
+        self.goes(exit, &message);
+        let decided = claim.annotations().contains_key(labels::DISRUPTION);
+        if exit == Exit::Disrupted(DisruptionReason::Manual) && !decided {
+            self.note(false, exit.as_str(), &format!("{message}; the machine is given back"));
+        }
+    }
+
+    /// Writes down why the claim goes.
+    pub(super) fn goes(&mut self, exit: Exit, message: &str) {
+        self.condition(conditions::DISRUPTED, Truth::True, exit.as_str(), message);
+    }
+
+    /// Writes down that the claim has no machine any more, after why it goes was.
+    pub(super) fn terminated(&mut self, reason: &str, message: &str) {
+        if !self.is(conditions::TERMINATED) {
+            let why = conditions::find(&self.status.conditions, conditions::DISRUPTED);
+            let why = why.map(|condition| condition.reason.clone()).unwrap_or_default();
+            self.count(Count::Gone(why));
+        }
+        self.condition(conditions::TERMINATED, Truth::True, reason, message);
     }
 
     /// Whether a condition is true for this reason.

@@ -11,6 +11,7 @@ use windlass_core::model::PodOwner;
 
 use crate::adapt;
 use crate::kubernetes::{is_conflict, is_not_found, status_code};
+use crate::planted::{Mistake, is_planted};
 
 /// How many pods are evicted at the same time.
 const EVICTIONS_AT_ONCE: usize = 10;
@@ -155,6 +156,7 @@ impl Drain<'_> {
                 let left = deadline.duration_since(self.now).as_secs().max(0);
                 Treatment::Delete(u32::try_from(left).unwrap_or(u32::MAX))
             }
+            _ if is_planted(Mistake::DeletesPods) => Treatment::Delete(30),
             _ => Treatment::Evict,
         }
     }

@@ -13,6 +13,7 @@ use super::{Answer, Effect, Shell};
 use crate::adapt;
 use crate::index::Registrant;
 use crate::kubernetes::{is_conflict, is_not_found, patching};
+use crate::planted::{Mistake, is_planted};
 
 impl Shell {
     pub(super) async fn carry_out(
@@ -112,8 +113,12 @@ impl Shell {
                 message: format!("the claim has no offering {number}"),
             });
         };
+        let mut tag = self.tag(claim);
+        if is_planted(Mistake::ForgetsKey) {
+            tag.claim_uid = format!("{}-{}", tag.claim_uid, self.clock.now()).into();
+        }
         Ok(LaunchRequest {
-            tag: self.tag(claim),
+            tag,
             offering: offering.key.clone(),
             capacity: offering.capacity.clone(),
             allocatable: offering.allocatable.clone(),

@@ -10,9 +10,10 @@ use super::draft::{Draft, machine_uid};
 use super::node::is_cordoned;
 use super::{Answer, Effect, Observation, Times};
 use crate::index::Registrant;
+use crate::planted::{Mistake, is_planted};
 
 pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
-    draft.say_why(claim);
+    draft.say_why(claim, seen);
     if let Some(Answer::Failed(why)) = &seen.answer {
         draft.note(true, "Retrying", why);
         draft.look_again_after(times.retry_after(seen.errors));
@@ -27,6 +28,7 @@ pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation,
     }
     let Some(provider_id) = draft.status.provider_id.clone() else { return };
     if let Some(node) = node
+        && !is_planted(Mistake::SkipsDrain)
         && (is_lost(draft, &provider_id, node, seen, times) || !empty_node(draft, claim, node, seen, times))
     {
         return;
@@ -49,12 +51,7 @@ fn own_node<'a>(claim: &NodeClaim, seen: &'a Observation) -> Option<&'a Node> {
 fn find_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) -> bool {
     let never_asked = draft.status.launch.is_none();
     if never_asked || claim.spec.adopt.is_some() {
-        draft.condition(
-            conditions::TERMINATED,
-            Truth::True,
-            "NeverLaunched",
-            "no machine was ever asked for",
-        );
+        draft.terminated("NeverLaunched", "no machine was ever asked for");
         draft.act(Effect::ReleaseClaim);
         return false;
     }
@@ -67,12 +64,7 @@ fn find_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, ti
         _ => {}
     }
     if seen.absence.is_proven() {
-        draft.condition(
-            conditions::TERMINATED,
-            Truth::True,
-            "NeverLaunched",
-            "the provider has no machine for this claim",
-        );
+        draft.terminated("NeverLaunched", "the provider has no machine for this claim");
         draft.act(Effect::ReleaseClaim);
         return false;
     }
@@ -94,7 +86,7 @@ fn is_lost(draft: &mut Draft<'_>, provider_id: &str, node: &Node, seen: &Observa
     }
     if seen.absence.is_proven() {
         let message = format!("the provider has no machine {provider_id} any more");
-        draft.condition(conditions::TERMINATED, Truth::True, "MachineLost", &message);
+        draft.terminated("MachineLost", &message);
         draft.note(true, "MachineLost", &message);
         let_go(draft, Some(node));
         return true;
@@ -170,6 +162,9 @@ fn drain_deadline(claim: &NodeClaim) -> Option<Timestamp> {
     Some(since.saturating_add(period).unwrap_or(Timestamp::MAX))
 }
 
+/// The reason of a claim that is let go of although its machine is still there.
+const NOT_OURS: &str = "NotOurs";
+
 fn terminate(
     draft: &mut Draft<'_>,
     provider_id: &str,
@@ -177,22 +172,52 @@ fn terminate(
     seen: &Observation,
     times: &Times,
 ) {
-    if seen.absence.is_proven() {
-        let message = format!("{provider_id} is gone");
-        draft.condition(conditions::TERMINATED, Truth::True, "Terminated", &message);
-        draft.note(false, "Terminated", &message);
+    if seen.absence.is_proven() || is_planted(Mistake::LetsGoEarly) {
+        let disowned = matches!(&seen.answer, Some(Answer::Terminated(Err(ProviderError::NotOurs { .. }))));
+        let (reason, message) = if disowned {
+            (
+                NOT_OURS,
+                format!("{provider_id} does not bear our mark any more and is left to whoever took it"),
+            )
+        } else {
+            ("Terminated", format!("{provider_id} is gone"))
+        };
+        draft.terminated(reason, &message);
+        draft.note(disowned, reason, &message);
         return let_go(draft, node);
     }
-    draft.not_ready("Terminating", &format!("{provider_id} is being given back"));
+    let message = if seen.absence.is_suspected() {
+        format!(
+            "waiting for a second answer: the provider has said once that it has no machine {provider_id}"
+        )
+    } else {
+        format!("{provider_id} is being given back")
+    };
     match &seen.answer {
         Some(Answer::Terminated(Err(ProviderError::NotFound { .. }) | Ok(Termination::Gone))) => {
+            draft.condition(conditions::TERMINATED, Truth::Unknown, "SaidToBeGone", &message);
+            draft.not_ready("Terminating", &message);
             draft.look_again_after(seen.absence.ask_after(draft.now, times.absence_interval));
         }
-        Some(Answer::Terminated(Ok(Termination::UnderWay))) => draft.look_again_after(times.poll_interval),
+        Some(Answer::Terminated(Err(error @ ProviderError::NotOurs { .. }))) => {
+            let message = format!("waiting for a second answer: {error}");
+            draft.condition(conditions::TERMINATED, Truth::Unknown, NOT_OURS, &message);
+            draft.not_ready("Terminating", &message);
+            draft.look_again_after(seen.absence.ask_after(draft.now, times.absence_interval));
+        }
+        Some(Answer::Terminated(Ok(Termination::UnderWay))) => {
+            draft.condition(conditions::TERMINATED, Truth::Unknown, "Terminating", &message);
+            draft.not_ready("Terminating", &message);
+            draft.look_again_after(times.poll_interval);
+        }
         Some(Answer::Terminated(Err(error))) => {
             wait_for_provider(draft, error, seen, times);
         }
         _ => {
+            // What the last answer was stays said until there is another.
+            if conditions::find(&draft.status.conditions, conditions::TERMINATED).is_none() {
+                draft.not_ready("Terminating", &message);
+            }
             let wait = seen.absence.ask_after(draft.now, times.absence_interval);
             if wait.is_zero() {
                 draft.act(Effect::Terminate(provider_id.into()));

@@ -8,10 +8,12 @@ use windlass_core::model::{DisruptionReason, Node, OfferingKey, Readiness};
 use windlass_providers::{ErrorKind, ProviderError};
 
 use super::draft::{Draft, machine_uid};
+use super::exit::NODE_GONE;
 use super::node::{is_cordoned, is_marked, missing_taints, waits_for};
-use super::{Answer, BeforeOpening, Effect, Observation, Times};
+use super::{Answer, BeforeOpening, Count, Effect, Exit, Observation, Times};
 use crate::adapt;
 use crate::index::Registrant;
+use crate::planted::{Mistake, is_planted};
 
 pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
     if let Some(Answer::Failed(why)) = &seen.answer {
@@ -145,7 +147,8 @@ fn look_after(
     let ready_node = matches!(&seen.registrant, Registrant::Node(node) if node.is_ready());
     if seen.absence.is_proven() && !ready_node {
         let message = format!("the provider has no machine {provider_id} any more");
-        draft.condition(conditions::TERMINATED, Truth::True, "MachineLost", &message);
+        draft.goes(Exit::Lost, &message);
+        draft.terminated("MachineLost", &message);
         draft.not_ready("MachineLost", &message);
         draft.note(true, "MachineLost", &message);
         draft.act(Effect::DeleteClaim);
@@ -172,8 +175,8 @@ fn look_after(
             draft.note(true, "AmbiguousNode", &message);
         }
         Registrant::Nobody if draft.is(conditions::REGISTERED) => {
-            draft.note(true, "NodeGone", "the node was deleted; its machine is given back");
-            draft.not_ready("NodeGone", "the node was deleted");
+            draft.note(true, NODE_GONE, "the node was deleted; its machine is given back");
+            draft.not_ready(NODE_GONE, "the node was deleted");
             draft.act(Effect::DeleteClaim);
         }
         Registrant::Nobody => wait_for_node(draft, claim, times),
@@ -190,6 +193,9 @@ fn look_after(
 }
 
 fn wait_for_node(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
+    if is_planted(Mistake::WaitsForever) {
+        return;
+    }
     let launched = draft.since(conditions::LAUNCHED).unwrap_or(draft.now);
     if let Some(left) = draft.left_of(times.registration_deadline, launched) {
         draft.look_again_after(left);
@@ -248,7 +254,7 @@ fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Obser
         }
     }
     if draft.is(conditions::INITIALIZED) {
-        if !go_or_stay(draft, claim, node) {
+        if !go_or_stay(draft, claim, node, seen) {
             return;
         }
         look_after_node(draft, node, seen, times);
@@ -263,10 +269,10 @@ fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Obser
 
 /// Closes the node if it was decided that the claim is to go, and opens it again if it stays after all. Whether there is
 /// nothing to do about that.
-fn go_or_stay(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node) -> bool {
+fn go_or_stay(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Observation) -> bool {
     match adapt::claim(claim).decision {
         Some(_) => {
-            draft.say_why(claim);
+            draft.say_why(claim, seen);
             if !is_cordoned(node) {
                 draft.act(Effect::CordonNode);
                 return false;
@@ -320,6 +326,7 @@ fn look_after_node(draft: &mut Draft<'_>, node: &Node, seen: &Observation, times
             if draft.is_for(conditions::DISRUPTED, SICK) {
                 draft.condition(conditions::DISRUPTED, Truth::False, "Recovered", "the node is ready again");
                 draft.note(false, "Recovered", &format!("node {} is ready again and stays", node.name));
+                draft.count(Count::TakenBack);
             }
         }
         Readiness::NotReady { since } => {
@@ -354,10 +361,10 @@ fn ails(draft: &mut Draft<'_>, node: &Node, seen: &Observation) -> bool {
 
 /// Marks a claim as one whose node is to be replaced because it does not work.
 fn sicken(draft: &mut Draft<'_>, message: &str) {
-    let reason = DisruptionReason::Sick.as_str();
-    if !draft.is_for(conditions::DISRUPTED, reason) {
-        draft.condition(conditions::DISRUPTED, Truth::True, reason, message);
-        draft.note(true, reason, &format!("{message}; it is replaced"));
+    if !draft.is_for(conditions::DISRUPTED, SICK) {
+        draft.goes(Exit::Disrupted(DisruptionReason::Sick), message);
+        draft.note(true, SICK, &format!("{message}; it is replaced"));
+        draft.count(Count::Decided(DisruptionReason::Sick));
     }
 }
 

@@ -5,6 +5,7 @@ use windlass_core::Text;
 use windlass_providers::{Machine, ProviderError, Termination};
 
 use super::{Answer, Nominations};
+use crate::planted::{Mistake, is_planted};
 
 /// What is remembered of a claim between steps. None of it has to survive a restart: without it, everything is asked
 /// again.
@@ -49,7 +50,7 @@ pub struct Absence {
 impl Absence {
     /// Whether it is proven.
     pub fn is_proven(self) -> bool {
-        self.times >= 2
+        self.times >= 2 || (self.times == 1 && is_planted(Mistake::TrustsOneAnswer))
     }
 
     /// Whether it was ever said.
@@ -89,7 +90,9 @@ impl Memory {
             Answer::Terminated(Ok(Termination::UnderWay)) => self.absence = Absence::default(),
             Answer::Found(Ok(None))
             | Answer::Got(Err(ProviderError::NotFound { .. }))
-            | Answer::Terminated(Ok(Termination::Gone) | Err(ProviderError::NotFound { .. })) => {
+            | Answer::Terminated(Ok(Termination::Gone) | Err(ProviderError::NotFound { .. }))
+            // A machine that has lost our mark is not ours to end: for us it is as good as gone.
+            | Answer::Terminated(Err(ProviderError::NotOurs { .. })) => {
                 self.absence = self.absence.said_again(now, absence_interval);
             }
             _ => {}
@@ -108,6 +111,8 @@ impl Memory {
         if let Some(machine) = machine {
             self.absence = Absence::default();
             self.outlook = Some(Outlook::of(machine));
+        } else if is_planted(Mistake::TrustsLists) {
+            self.absence = Absence { times: 2, last: Some(now) };
         } else if !self.absence.is_suspected() {
             self.absence = self.absence.said_again(now, absence_interval);
         }

@@ -7,6 +7,7 @@
 mod draft;
 mod drain;
 mod effects;
+mod exit;
 mod leaving;
 mod living;
 mod memory;
@@ -20,6 +21,7 @@ mod tests;
 mod together;
 
 pub use drain::{Blocked, DrainProgress};
+pub use exit::{Count, Exit};
 pub use memory::{Absence, Memory, Outlook};
 pub(crate) use node_effects::delete_node;
 pub use nomination::{BeforeOpening, Nominations};

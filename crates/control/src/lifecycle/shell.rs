@@ -19,13 +19,14 @@ use windlass_providers::{Clock, Machine};
 use super::node::waits_for;
 use super::nomination::nominate;
 use super::together::{Closed, ClosedNodes, Openings};
-use super::{Answer, Effect, Memory, Nominations, Observation, Outlook, Times, nomination, step};
+use super::{Answer, Count, Effect, Memory, Nominations, Observation, Outlook, Times, nomination, step};
 use crate::Settings;
 use crate::adapt;
 use crate::catalogue::Providers;
 use crate::controller::Bus;
 use crate::index::Registrant;
 use crate::kubernetes::{is_conflict, is_not_found, version};
+use crate::planted::{Mistake, is_planted};
 
 /// More steps than any life takes in one go: a claim that wants more is looked at again in the next round, so that
 /// it cannot keep others waiting.
@@ -105,7 +106,10 @@ impl Shell {
                 return Some(self.times.retry_after(1));
             }
             let (claim, seen) = self.observe(name)?;
-            let next = step(&claim, &seen, &self.times, self.clock.now());
+            let mut next = step(&claim, &seen, &self.times, self.clock.now());
+            if is_planted(Mistake::WritesOver) {
+                next.status.drift = Some(self.clock.now().to_string());
+            }
             for note in next.notes {
                 self.bus.events.say(note);
             }
@@ -114,6 +118,9 @@ impl Shell {
                 && let Err(error) = self.write_status(&claim, &next.status).await
             {
                 return self.cannot_write(&claim, &seen, &error).await;
+            }
+            for count in &next.counts {
+                self.count(&claim, count);
             }
             let Some(effect) = next.effect else {
                 // Its node may have come before it was known which machine is the claim's: nobody will tell again.
@@ -145,6 +152,15 @@ impl Shell {
             }
         }
         Some(Duration::ZERO)
+    }
+
+    fn count(&self, claim: &NodeClaim, count: &Count) {
+        let (pool, metrics) = (&claim.spec.pool_ref.name, &self.bus.metrics);
+        match count {
+            Count::Decided(reason) => metrics.disruption_decided(pool, reason.as_str()),
+            Count::TakenBack => metrics.disruption_taken_back(pool),
+            Count::Gone(reason) => metrics.claim_removed(pool, reason),
+        }
     }
 
     /// Sets again at once what the scheduler clears while nodes are being opened: until then, the room of a pod that was
@@ -197,7 +213,7 @@ impl Shell {
                 }
             })
         };
-        let Some(node) = doubtful else { return Ok(()) };
+        let Some(node) = doubtful.filter(|_| !is_planted(Mistake::TrustsIndex)) else { return Ok(()) };
         let api: Api<ApiNode> = Api::all(self.client.clone());
         if let Some(found) = api.get_opt(&node).await? {
             let version = version(found.metadata.resource_version.as_deref());

@@ -7,7 +7,7 @@ use windlass_core::model::{OfferingKey, PodId};
 use windlass_providers::{Machine, ProviderError, Termination};
 
 use super::draft::Draft;
-use super::{Absence, DrainProgress, Nominations, Outlook, leaving, living};
+use super::{Absence, Count, DrainProgress, Nominations, Outlook, leaving, living};
 use crate::Settings;
 use crate::adapt::Repair;
 use crate::events::Note;
@@ -116,6 +116,8 @@ pub struct Step {
     pub again_after: Option<Duration>,
     /// What to tell people.
     pub notes: Vec<Note>,
+    /// What to count once the status is written.
+    pub counts: Vec<Count>,
     /// An offering that could not be had.
     pub failed_offering: Option<OfferingKey>,
     /// An offering that was had: its machine has become a node.

@@ -10,6 +10,7 @@ use kube::{Api, Client, ResourceExt as _};
 use windlass_api::{NodeClaim, NodePool, NodeProvider};
 
 use super::Cluster;
+use crate::buffers;
 use crate::index::Kind;
 use crate::kubernetes::{is_forbidden, is_not_found};
 use crate::watch::Watched;
@@ -42,6 +43,7 @@ impl Cluster {
     /// Takes in all that a live cluster has, of our own kinds only what this selector of labels selects. Says what was left
     /// out.
     pub async fn list(&mut self, client: &Client, ours: &str) -> Result<Vec<String>, ListError> {
+        let selector = ours;
         let (all, ours) = (ListParams::default().limit(PAGE), ListParams::default().limit(PAGE).labels(ours));
         let mut notes = Vec::new();
         self.list_kind::<Namespace>(client, &all, &mut notes, Self::saw).await?;
@@ -56,7 +58,22 @@ impl Cluster {
         self.list_kind::<NodePool>(client, &ours, &mut notes, Self::saw).await?;
         self.list_kind::<NodeClaim>(client, &ours, &mut notes, Self::saw).await?;
         self.list_kind::<Pod>(client, &all, &mut notes, Self::saw_pod).await?;
+        self.read_buffers(client, selector, &mut notes).await;
         Ok(notes)
+    }
+
+    /// Takes in what `CapacityBuffer`s ask for. They are an addition that few have the permission to read, so a plan is made
+    /// without them too.
+    async fn read_buffers(&mut self, client: &Client, selector: &str, notes: &mut Vec<String>) {
+        match buffers::wanted(client, selector).await {
+            Ok((pods, left_out)) => {
+                self.index.saw_buffered(pods);
+                notes.extend(left_out);
+            }
+            Err(error) => notes.push(format!(
+                "CapacityBuffers cannot be read, so nodes that are kept for them may be shown as going: {error}"
+            )),
+        }
     }
 
     async fn list_kind<K: Watched>(

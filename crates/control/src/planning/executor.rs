@@ -23,6 +23,7 @@ use crate::adapt;
 use crate::controller::Bus;
 use crate::events::{Note, about, about_ours};
 use crate::kubernetes::{is_conflict, is_not_found, is_refusal, patching};
+use crate::planted::{Mistake, is_planted};
 
 /// How many claims are written at the same time.
 const WRITES_AT_ONCE: usize = 16;
@@ -57,6 +58,11 @@ impl Executor {
         for (number, (launch, name)) in plan.launches.iter().zip(names).enumerate() {
             if needless.contains(&number) {
                 continue;
+            }
+            if is_planted(Mistake::MakesTwice)
+                && let Some(creation) = self.launch(launch, format!("{name}-again"))
+            {
+                creations.spawn(creation);
             }
             if let Some(creation) = self.launch(launch, name) {
                 creations.spawn(creation);
@@ -108,11 +114,14 @@ impl Executor {
         }
         let written = stream::iter(writes).buffered(WRITES_AT_ONCE).collect::<Vec<bool>>().await;
         for ((claim, _), _) in disruption.claims.iter().zip(&written).filter(|(_, written)| **written) {
+            if is_planted(Mistake::RemovesFirst) {
+                let api: Api<NodeClaim> = Api::all(self.client.clone());
+                let _ = api.delete(claim, &DeleteParams::default()).await;
+            }
             info!(%claim, reason = ?disruption.reason, why = disruption.message, "the claim is to go");
             let Some(claim) = self.bus.index.lock().claims.get(claim) else { continue };
             self.bus.metrics.disruption_decided(&claim.spec.pool_ref.name, disruption.reason.as_str());
-            let message = format!("{}: {}", disruption.reason.as_str(), disruption.message);
-            self.bus.events.say(Note { about: about(&*claim), warning: false, reason: "Disrupted", message });
+            self.bus.events.say(told(&claim, "Disrupted", disruption.reason, &disruption.message));
         }
         written.contains(&true)
     }
@@ -209,6 +218,7 @@ impl Executor {
                     self.bus.announce(changed);
                     return Ok(created);
                 }
+                Err(error) if is_planted(Mistake::TakesSilenceForNo) => return Err(error),
                 Err(error) if is_refusal(&error) && !is_not_found(&error) => return Err(error),
                 Err(error) => {
                     errors += 1;
@@ -227,14 +237,8 @@ impl Executor {
         match self.delete(&claim, removal).await {
             Ok(true) => {
                 info!(claim = %removal.claim, reason = ?removal.reason, why = removal.message, "claim deleted");
-                self.bus.metrics.claim_removed(&claim.spec.pool_ref.name, removal.reason.as_str());
-                let message = format!("{}: {}", removal.reason.as_str(), removal.message);
-                self.bus.events.say(Note {
-                    about: about(&*claim),
-                    warning: false,
-                    reason: "ScaleDown",
-                    message,
-                });
+                // It is counted by its lifecycle, once its machine is gone.
+                self.bus.events.say(told(&claim, "ScaleDown", removal.reason, &removal.message));
             }
             Ok(false) => {
                 info!(claim = %removal.claim, "the claim is not deleted: a pod has come to its node");
@@ -285,5 +289,36 @@ impl Executor {
         let alphabet: Vec<char> = "bcdfghjklmnpqrstvwxz2456789".chars().collect();
         let suffix: String = (0..6).filter_map(|_| random.choice(&alphabet)).collect();
         format!("{pool}-{suffix}")
+    }
+}
+
+/// What is told of a claim that is to go or goes.
+fn told(claim: &NodeClaim, what: &'static str, why: DisruptionReason, message: &str) -> Note {
+    let message = format!("{}: {message}", why.as_str());
+    Note { about: about(claim), warning: false, reason: what, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windlass_core::model::DisruptionReason;
+
+    use super::told;
+
+    #[test]
+    fn every_reason_is_told_by_its_name() {
+        let claim = serde_json::from_value(json!({
+            "apiVersion": "windlass.dev/v1alpha1", "kind": "NodeClaim", "metadata": {"name": "c", "uid": "u"},
+            "spec": {"poolRef": {"name": "p"}, "providerRef": {"name": "s"}, "reason": {"purpose": "MinNodes"}},
+        }));
+        let claim = claim.unwrap();
+        for reason in DisruptionReason::ALL {
+            let note = told(&claim, "Disrupted", reason, "because");
+            assert_eq!(note.message, format!("{}: because", reason.as_str()));
+            assert_eq!(
+                (note.about.kind.as_deref(), note.about.name.as_deref()),
+                (Some("NodeClaim"), Some("c"))
+            );
+        }
     }
 }

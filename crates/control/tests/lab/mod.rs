@@ -10,6 +10,8 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windlass_api::{NodeClaim, NodePool, NodeProvider, conditions, labels};
@@ -50,6 +52,8 @@ pub struct Lab {
     pub settings: Settings,
     watcher: InvariantWatcher,
     controller: Option<JoinHandle<()>>,
+    /// What the controller that was started last counts.
+    metrics: Metrics,
 }
 
 impl Lab {
@@ -83,7 +87,8 @@ impl Lab {
             stuck_pod_grace: second,
             ..Settings::new(cluster_id.into(), namespace.clone(), format!("{name}-1"))
         };
-        Self { plane, client, name: name.to_owned(), namespace, settings, watcher, controller: None }
+        let (name, metrics) = (name.to_owned(), Metrics::default());
+        Self { plane, client, name, namespace, settings, watcher, controller: None, metrics }
     }
 
     /// The name of something of this test's.
@@ -99,7 +104,19 @@ impl Lab {
     /// Starts the controller with providers of the test's making, around those that the product has.
     #[allow(clippy::unused_async, reason = "to start is something to wait for, whatever it takes")]
     pub async fn start_with(&mut self, wrap: impl FnOnce(Factory) -> Arc<dyn ProviderFactory>) {
-        self.controller = Some(self.spawn(self.settings.clone(), self.controller_client(), wrap).task);
+        let running = self.spawn(self.settings.clone(), self.controller_client(), wrap);
+        (self.controller, self.metrics) = (Some(running.task), running.metrics);
+    }
+
+    /// How often the controller that was started last has counted this of the pool `pool`, for this reason where reasons
+    /// are told apart.
+    pub fn counted(&self, metric: &str, reason: Option<&str>) -> u64 {
+        let (mut registry, mut text) = (Registry::default(), String::new());
+        self.metrics.register(&mut registry);
+        encode(&mut text, &registry).unwrap();
+        let reason = reason.map(|reason| format!(",reason=\"{reason}\"")).unwrap_or_default();
+        let start = format!("windlass_{metric}_total{{pool=\"{}\"{reason}}} ", self.named("pool"));
+        text.lines().find_map(|line| line.strip_prefix(&start)?.parse().ok()).unwrap_or(0)
     }
 
     /// A client as the product makes it for a controller, for tests that put something in between.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
@@ -103,6 +104,33 @@ pub async fn a_pod_that_takes_its_time_to_end_keeps_the_node(plane: Arc<ControlP
     lab.pod_api().delete("slow", &DeleteParams::default().grace_period(0)).await.unwrap();
     diary.gone(Kind::Claim, &claim.name_any()).await;
     lab.everything_is_gone().await;
+    lab.finish().await;
+}
+
+pub async fn a_volume_that_is_attached_is_named_and_keeps_the_machine_until_it_is_detached(
+    plane: Arc<ControlPlane>,
+) {
+    let (lab, diary) = lab_with(plane, "volume", json!({})).await;
+    deploy(&lab, "db", 1, "1").await;
+    app_runs(&lab, "db", 1).await;
+    let claim = claim_of(&lab).await;
+    let (name, node, volume) = (claim.name_any(), node_of(&claim), lab.named("pv"));
+    let attachments: Api<VolumeAttachment> = Api::all(lab.client.clone());
+    let attachment = serde_json::from_value(json!({
+        "metadata": {"name": lab.named("attachment")},
+        "spec": {"attacher": "csi.test", "nodeName": node, "source": {"persistentVolumeName": volume}},
+    }));
+    attachments.create(&PostParams::default(), &attachment.unwrap()).await.unwrap();
+    delete_claim(&lab, &name).await;
+    let message = claim_says(&lab, &name, conditions::VOLUMES_DETACHED, "Unknown", "Detaching").await;
+    assert_eq!(message, format!("waiting for volumes to be detached: {volume}"));
+    assert_eq!(claim_says(&lab, &name, conditions::READY, "False", "Detaching").await, message);
+    at_work_for(&lab, Duration::from_secs(3)).await;
+    assert!(lab.machines().await.iter().any(|machine| machine.name_any() == node), "it is waited for");
+    attachments.delete(&lab.named("attachment"), &DeleteParams::default()).await.unwrap();
+    diary.gone(Kind::Machine, &node).await;
+    diary.gone(Kind::Claim, &name).await;
+    app_runs(&lab, "db", 1).await;
     lab.finish().await;
 }
 

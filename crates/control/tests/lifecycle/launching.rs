@@ -86,6 +86,7 @@ pub async fn a_machine_that_never_joins_is_given_back_and_another_offering_is_tr
     assert_eq!(made.len(), 2, "the offering is avoided at once: {made:?}");
     diary.gone(Kind::Claim, &made[0]).await;
     told(&lab, "NodeClaim", &made[0], "RegistrationTimeout", &["did not become a node within 4s"]).await;
+    assert_eq!(lab.counted("claims_removed", Some("NeverRegistered")), 1);
     lab.finish().await;
 }
 

@@ -61,6 +61,8 @@ pub async fn a_deleted_claim_is_drained_and_its_machine_given_back_in_order(plan
     app_runs(&lab, "web", 2).await;
     told(&lab, "NodeClaim", &claim.name_any(), "Drained", &[&node_of(&claim)]).await;
     told(&lab, "NodeClaim", &claim.name_any(), "Terminated", &["is gone"]).await;
+    told(&lab, "NodeClaim", &claim.name_any(), "Manual", &["the claim was deleted"]).await;
+    assert_eq!(lab.counted("claims_removed", Some("Manual")), 1);
     lab.finish().await;
 }
 
@@ -71,6 +73,8 @@ pub async fn a_deleted_node_is_drained_and_its_machine_given_back(plane: Arc<Con
     assert!(answer.status.success(), "{answer:?}");
     left_in_order(&diary, &claim.name_any(), &node_of(&claim)).await;
     told(&lab, "NodeClaim", &claim.name_any(), "NodeDeleted", &["drained"]).await;
+    told(&lab, "NodeClaim", &claim.name_any(), "Manual", &["the node was deleted"]).await;
+    assert_eq!(lab.counted("claims_removed", Some("Manual")), 1);
     app_runs(&lab, "web", 2).await;
     assert_eq!(lab.machines().await.len(), 1);
     lab.finish().await;

@@ -12,15 +12,19 @@ mod launching;
 mod leading;
 mod leaving;
 mod nominating;
+mod notices;
 mod orphans;
 mod pools;
 mod refused;
+mod replacing;
 mod rotating;
 mod shrinking;
 mod sizes;
 mod staying;
 mod telling;
 mod troubled;
+#[path = "../reliability/twist.rs"]
+mod twist;
 
 use windlass_testkit::plane_tests;
 
@@ -29,9 +33,11 @@ use launching::*;
 use leading::*;
 use leaving::*;
 use nominating::*;
+use notices::*;
 use orphans::*;
 use pools::*;
 use refused::*;
+use replacing::*;
 use rotating::*;
 use shrinking::*;
 use sizes::*;
@@ -44,6 +50,10 @@ plane_tests![
     a_pool_of_twelve_rotates_within_its_budget_and_keeps_its_capacity,
     nodes_of_an_old_image_and_of_an_old_template_are_replaced,
     a_machine_that_its_provider_will_end_is_replaced_before_it_does,
+    a_machine_that_its_provider_gives_late_notice_of_is_replaced_before_it_ends,
+    a_machine_whose_replacement_does_not_come_is_drained_at_the_last_call,
+    a_node_whose_replacement_is_sold_out_is_opened_again_and_stays,
+    a_node_whose_replacement_never_joins_is_opened_again_and_stays,
     an_annotation_on_a_node_gets_another_in_its_place,
     a_node_with_a_condition_that_its_pool_names_is_replaced,
     a_paused_pool_and_a_paused_cluster_are_left_as_they_are,
@@ -63,6 +73,7 @@ plane_tests![
     a_drain_respects_budgets_and_says_which_pod_it_waits_for,
     pods_that_belong_to_the_node_stay_until_it_goes,
     a_pod_that_takes_its_time_to_end_keeps_the_node,
+    a_volume_that_is_attached_is_named_and_keeps_the_machine_until_it_is_detached,
     a_drain_that_has_taken_its_time_no_longer_waits_for_budgets,
     a_drain_that_has_taken_its_time_no_longer_waits_for_pods_that_do_not_end,
     a_machine_that_lost_its_claim_and_runs_pods_is_adopted,

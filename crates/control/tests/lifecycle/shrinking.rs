@@ -41,6 +41,14 @@ async fn three_nodes(plane: Arc<ControlPlane>, name: &str) -> Lab {
     lab
 }
 
+/// How many nodes were to go because others have room for their pods, how many did, and how many stayed after all: a node
+/// that came too many may have gone before the test begins.
+fn counted(lab: &Lab) -> [u64; 3] {
+    let [decided, gone] =
+        ["disruptions_decided", "claims_removed"].map(|name| lab.counted(name, Some("Underutilized")));
+    [decided, gone, lab.counted("disruptions_taken_back", None)]
+}
+
 fn is_tainted(entry: &Entry) -> bool {
     let taints = entry.object.pointer("/spec/taints").and_then(Value::as_array);
     taints.into_iter().flatten().any(|taint| taint["key"] == labels::DISRUPTED_TAINT)
@@ -48,6 +56,7 @@ fn is_tainted(entry: &Entry) -> bool {
 
 pub async fn nodes_whose_pods_fit_on_others_are_closed_drained_and_given_back(plane: Arc<ControlPlane>) {
     let lab = three_nodes(plane, "shrink").await;
+    let before = counted(&lab);
     let diary = Diary::of(&lab).await;
     scale(&lab, "large", 0).await;
     let [left] = &lab.ready_claims(1).await[..] else { panic!("more than one claim") };
@@ -67,6 +76,7 @@ pub async fn nodes_whose_pods_fit_on_others_are_closed_drained_and_given_back(pl
         let left = diary.first("it to leave", |entry| entry.name == claim.name && entry.is_leaving()).await;
         assert!(closed.version < left.version, "{} left before its node was closed", claim.name);
     }
+    assert_eq!(counted(&lab), [before[0] + 2, before[1] + 2, before[2]]);
     scale(&lab, "small", 0).await;
     lab.everything_is_gone().await;
     lab.finish().await;
@@ -91,6 +101,7 @@ pub async fn pods_that_may_not_be_evicted_keep_their_nodes(plane: Arc<ControlPla
 
 pub async fn a_decision_that_is_taken_back_opens_the_node_again(plane: Arc<ControlPlane>) {
     let lab = three_nodes(plane, "shrinkback").await;
+    let before = counted(&lab);
     let claim = lab.claims().await.remove(0);
     let name = claim.name_any();
     // As if it had been decided and the replacement had failed since.
@@ -107,6 +118,7 @@ pub async fn a_decision_that_is_taken_back_opens_the_node_again(plane: Arc<Contr
     })
     .await;
     claim_says(&lab, &name, conditions::DISRUPTED, "False", "Stays").await;
+    assert_eq!(counted(&lab), [before[0], before[1], before[2] + 1], "that it was to go, the test decided");
     let node = claim.status.unwrap().node_name.unwrap();
     eventually("the node to be open", PATIENCE, async || {
         let spec = lab.node_api().get(&node).await.ok()?.spec?;

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use windlass_api::labels;
+use windlass_control::offline::Cluster;
 use windlass_testkit::{ControlPlane, eventually};
 
-use crate::hands::{app_runs, delete_claim, deploy, new_lab};
+use crate::hands::{app_runs, delete_claim, deploy, new_lab, now};
 use crate::lab::{Lab, PATIENCE};
 
 async fn lab_with(plane: Arc<ControlPlane>, name: &str, pool: &Value) -> Lab {
@@ -116,6 +118,11 @@ pub async fn room_that_a_capacity_buffer_asks_for_is_kept_ready(plane: Arc<Contr
         if ready && status["replicas"] == 4 { Ok(()) } else { Err(status.to_string()) }
     })
     .await;
+    // Who only looks sees the same: long after its time, the node that is kept for the buffer does not go.
+    let mut listed = Cluster::new(now() + SignedDuration::from_hours(1));
+    listed.list(&lab.client, &lab.settings.scope_selector()).await.unwrap();
+    let (plan, report) = windlass_core::plan(&listed.snapshot(&lab.settings.plan), listed.now());
+    assert_eq!((plan.going().count(), report.nodes.len()), (0, 2), "{report:?}");
     api.delete("burst", &DeleteParams::default()).await.unwrap();
     lab.ready_claims(1).await;
     lab.finish().await;

@@ -94,6 +94,8 @@ pub async fn a_sick_node_is_replaced_before_it_is_drained(plane: Arc<ControlPlan
     let left = lab.ready_claims(1).await;
     assert_eq!(left[0].name_any(), replacement.name);
     assert_eq!(lab.machines().await.len(), 1, "the victim's machine is given back");
+    let counts = ["disruptions_decided", "claims_removed"].map(|name| lab.counted(name, Some("Sick")));
+    assert_eq!(counts, [1, 1]);
     lab.finish().await;
 }
 

@@ -11,6 +11,7 @@ mod killed;
 #[path = "../lab/mod.rs"]
 mod lab;
 mod lists;
+mod old_lists;
 mod removing;
 mod repaired;
 mod rivals;
@@ -26,8 +27,8 @@ use windlass_testkit::plane_tests;
 
 #[allow(clippy::wildcard_imports, reason = "the tests are listed below")]
 use {
-    change::*, crashes::*, identity::*, lists::*, removing::*, repaired::*, rivals::*, rotated::*,
-    runaway::*, shrunk::*, stale::*,
+    change::*, crashes::*, identity::*, lists::*, old_lists::*, removing::*, repaired::*, rivals::*,
+    rotated::*, runaway::*, shrunk::*, stale::*,
 };
 
 plane_tests![
@@ -47,6 +48,8 @@ plane_tests![
     a_machine_whose_end_was_answered_by_an_error_is_let_go_of,
     a_machine_that_the_provider_denies_and_has_is_ended_in_the_end,
     a_provider_that_only_promises_is_asked_again_until_the_machine_is_gone,
+    a_machine_that_lists_still_show_after_its_end_is_let_go_of,
+    a_machine_that_lists_lack_while_its_claim_leaves_is_drained_and_then_ended,
     a_crash_before_any_odd_effect_leaves_one_machine_per_claim,
     a_crash_before_any_even_effect_leaves_one_machine_per_claim,
     a_crash_between_any_odd_effect_and_its_answer_leaves_one_machine_per_claim,

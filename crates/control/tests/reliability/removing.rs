@@ -2,7 +2,7 @@
 //! waited for.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -36,11 +36,24 @@ enum Instead {
 struct Unwilling {
     instead: Instead,
     times: AtomicUsize,
+    /// Whether it has been asked to end a machine.
+    asked: AtomicBool,
 }
 
 impl Unwilling {
     fn new(instead: Instead, times: usize) -> Arc<Self> {
-        Arc::new(Self { instead, times: AtomicUsize::new(times) })
+        Arc::new(Self { instead, times: AtomicUsize::new(times), asked: AtomicBool::new(false) })
+    }
+
+    /// Whether it is unwilling once more.
+    fn refuses(&self) -> bool {
+        let take = |left: usize| left.checked_sub(1);
+        self.times.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok()
+    }
+
+    /// Whether it says once more that there is nothing, to someone who only looks.
+    fn denies(&self) -> bool {
+        matches!(self.instead, Instead::Denies) && self.asked.load(Ordering::SeqCst) && self.refuses()
     }
 
     fn is_over(&self) -> bool {
@@ -60,8 +73,8 @@ impl Twist for Unwilling {
         id: &str,
         tag: &MachineTag,
     ) -> Result<Termination, ProviderError> {
-        let take = |left: usize| left.checked_sub(1);
-        if self.times.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_err() {
+        self.asked.store(true, Ordering::SeqCst);
+        if !self.refuses() {
             return truth.terminate(id, tag).await;
         }
         match self.instead {
@@ -77,10 +90,11 @@ impl Twist for Unwilling {
     }
 
     async fn get(&self, truth: &dyn Provider, id: &str) -> Result<Machine, ProviderError> {
-        if matches!(self.instead, Instead::Denies) && !self.is_over() {
-            return Err(unknown(id));
-        }
-        truth.get(id).await
+        if self.denies() { Err(unknown(id)) } else { truth.get(id).await }
+    }
+
+    async fn list(&self, truth: &dyn Provider) -> Result<Vec<Machine>, ProviderError> {
+        if self.denies() { Ok(Vec::new()) } else { truth.list().await }
     }
 }
 
@@ -88,6 +102,10 @@ impl Twist for Unwilling {
 async fn given_back(plane: Arc<ControlPlane>, name: &str, twist: Arc<Unwilling>, says: Option<&str>) -> Lab {
     let mut lab = calm_lab(plane, name).await;
     lab.settings.provider_calls.timeout = Duration::from_secs(1);
+    if matches!(twist.instead, Instead::Denies) {
+        // Time enough to see what is waited for.
+        lab.settings.absence_interval = Duration::from_secs(3);
+    }
     lab.plain_provider(&json!({"bootDelay": "0s"})).await;
     lab.pool("pool", &json!({"minNodes": 2})).await;
     lab.start_with(twisted(&twist)).await;
@@ -139,7 +157,8 @@ pub async fn a_machine_whose_end_was_answered_by_an_error_is_let_go_of(plane: Ar
 }
 
 pub async fn a_machine_that_the_provider_denies_and_has_is_ended_in_the_end(plane: Arc<ControlPlane>) {
-    given_back(plane, "denies", Unwilling::new(Instead::Denies, 4), None).await.finish().await;
+    let twist = Unwilling::new(Instead::Denies, 6);
+    given_back(plane, "denies", twist, Some("waiting for a second answer")).await.finish().await;
 }
 
 pub async fn a_provider_that_only_promises_is_asked_again_until_the_machine_is_gone(

@@ -1,5 +1,7 @@
 //! When a node's time is over.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::{Claim, Pool};
@@ -10,30 +12,36 @@ use crate::stable_hash;
 pub(super) struct Expiry {
     pub(super) ends: Timestamp,
     pub(super) begins: Timestamp,
-    /// Whether the machine is gone then, whatever we do.
-    pub(super) is_final: bool,
 }
 
 /// The part of its life by which a node may go earlier, so that nodes that came together do not go together.
 const SPREAD: i64 = 10;
 
-/// When a node ends: by what its provider says or by its pool's `expireAfter`, whichever begins first.
-pub(super) fn of(claim: &Claim, pool: &Pool) -> Option<Expiry> {
-    let told = claim.ends_at.map(|ends| expiry(claim, pool, ends, true));
-    let life = pool.expire_after.and_then(|life| SignedDuration::try_from(life).ok());
-    let end = life.and_then(|life| claim.created_at.checked_add(life).ok());
-    let wanted = end.map(|ends| expiry(claim, pool, ends, false));
-    told.into_iter().chain(wanted).min_by_key(|expiry| (expiry.begins, !expiry.is_final))
+/// When the provider ends a machine, whatever we do. The last call comes even if the pool would begin later.
+pub(super) fn told(claim: &Claim, pool: &Pool, last_call: Duration) -> Option<Expiry> {
+    let expiry = expiry(claim, pool, claim.ends_at?);
+    Some(Expiry { begins: expiry.begins.min(call_at(expiry.ends, last_call)), ..expiry })
+}
+
+/// When a node's time is over by its pool's `expireAfter`.
+pub(super) fn wanted(claim: &Claim, pool: &Pool) -> Option<Expiry> {
+    let life = SignedDuration::try_from(pool.expire_after?).ok()?;
+    Some(expiry(claim, pool, claim.created_at.checked_add(life).ok()?))
+}
+
+/// When a node has to be drained whose machine ends then.
+pub(super) fn call_at(ends: Timestamp, last_call: Duration) -> Timestamp {
+    ends.saturating_sub(last_call).unwrap_or(ends)
 }
 
 /// A node begins to give way so long before its end as its pool says and a little earlier, by a part of its life that is
 /// another for each, but not in the first half of it.
-fn expiry(claim: &Claim, pool: &Pool, ends: Timestamp, is_final: bool) -> Expiry {
+fn expiry(claim: &Claim, pool: &Pool, ends: Timestamp) -> Expiry {
     let life = ends.duration_since(claim.created_at).max(SignedDuration::ZERO);
     let ahead = SignedDuration::try_from(pool.rotate_before).unwrap_or(SignedDuration::MAX);
     let earlier = life.as_secs() / SPREAD * share(&claim.uid) / 1000;
     let ahead = ahead.saturating_add(SignedDuration::from_secs(earlier)).min(life / 2);
-    Expiry { ends, begins: ends.saturating_sub(ahead).unwrap_or(ends), is_final }
+    Expiry { ends, begins: ends.saturating_sub(ahead).unwrap_or(ends) }
 }
 
 /// A number from 0 to 999 that follows from a name.

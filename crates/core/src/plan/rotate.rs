@@ -44,7 +44,7 @@ pub(super) struct Wish {
 impl Rotation {
     /// Looks at all nodes that stand.
     pub(super) fn new(view: &View<'_>) -> Self {
-        let mut rotation = Self::default();
+        let mut rotation = Self { next_at: next_last_call(view), ..Self::default() };
         let surplus = surplus(view);
         let mut wishes: Vec<(Wish, Option<Timestamp>, &Claim, &Node, &Pool)> = Vec::new();
         for claim in view.snapshot.claims.values().filter(|claim| view.stands(claim)) {
@@ -52,11 +52,16 @@ impl Rotation {
             else {
                 continue;
             };
-            let expiry = expiry::of(claim, pool);
-            let begins = expiry.as_ref().map(|expiry| expiry.begins).filter(|begins| *begins > view.now);
-            rotation.wake(begins);
-            if let Some(wish) = wish(view, claim, node, pool, expiry.as_ref(), &surplus) {
-                wishes.push((wish, expiry.map(|expiry| expiry.ends), claim, node, pool));
+            let told = expiry::told(claim, pool, view.snapshot.settings.last_call);
+            let wanted = expiry::wanted(claim, pool);
+            for expiry in [told, wanted].into_iter().flatten().filter(|expiry| expiry.begins > view.now) {
+                rotation.wake(Some(expiry.begins));
+            }
+            let due = |expiry: &Expiry| expiry.begins <= view.now;
+            let (told, wanted) = (told.filter(due), wanted.filter(due));
+            if let Some(wish) = wish(view, claim, node, pool, (told, wanted), &surplus) {
+                let ends = told.or(wanted).map(|expiry| expiry.ends);
+                wishes.push((wish, ends, claim, node, pool));
             }
         }
         wishes.sort_by_key(|(wish, ends, claim, ..)| {
@@ -172,16 +177,27 @@ fn obstacle(
 
 /// Whether a claim's machine will be gone so soon that its node has to be drained now.
 pub(super) fn is_last_call(view: &View<'_>, claim: &Claim) -> bool {
-    let call = claim.ends_at.and_then(|end| end.checked_sub(view.snapshot.settings.last_call).ok());
-    call.is_some_and(|call| call <= view.now)
+    last_call(view, claim).is_some_and(|call| call <= view.now)
 }
 
+fn last_call(view: &View<'_>, claim: &Claim) -> Option<Timestamp> {
+    claim.ends_at.map(|ends| expiry::call_at(ends, view.snapshot.settings.last_call))
+}
+
+/// When the next node has to be drained, come what may. Nodes that are to go already, and wait for others or are held by
+/// something, have to be looked at then as much as those of which nothing is planned yet.
+fn next_last_call(view: &View<'_>) -> Option<Timestamp> {
+    let claims = view.snapshot.claims.values().filter(|claim| !claim.deleting);
+    claims.filter_map(|claim| last_call(view, claim)).filter(|call| *call > view.now).min()
+}
+
+/// Why a node is to give way, if it is: of the ends of its time only those that are due are given.
 fn wish(
     view: &View<'_>,
     claim: &Claim,
     node: &Node,
     pool: &Pool,
-    expiry: Option<&Expiry>,
+    (told, wanted): (Option<Expiry>, Option<Expiry>),
     surplus: &BTreeSet<&Text>,
 ) -> Option<Wish> {
     let plain = |reason, urgency, message: String| Wish {
@@ -195,8 +211,7 @@ fn wish(
         let message = "somebody asked for another in its place".to_owned();
         return Some(Wish { beyond_budgets: true, ..plain(DisruptionReason::Manual, 0, message) });
     }
-    let due = expiry.filter(|expiry| expiry.begins <= view.now);
-    if let Some(expiry) = due.filter(|expiry| expiry.is_final) {
+    if let Some(expiry) = told {
         let wish =
             plain(DisruptionReason::Expiring, 1, format!("its provider ends it at {:.0}", expiry.ends));
         return Some(Wish { beyond_budgets: true, whatever_happens: is_last_call(view, claim), ..wish });
@@ -209,7 +224,7 @@ fn wish(
     if let Some(why) = drift(claim, node, pool) {
         return Some(plain(DisruptionReason::Drifted, 3, why));
     }
-    let expiry = due?;
+    let expiry = wanted?;
     Some(plain(DisruptionReason::Expiring, 4, format!("its time is over at {:.0}", expiry.ends)))
 }
 

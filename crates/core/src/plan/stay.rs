@@ -1,11 +1,14 @@
 //! Why a node on which pods run is not given back, in words.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::leave::Leave;
+use super::spare::Spares;
 use super::view::View;
-use super::{empty, guards};
-use crate::model::{Consolidation, DisruptionReason, Snapshot};
+use super::{consolidate, empty, guards};
+use crate::model::{Claim, Consolidation, DisruptionReason, Pool, Snapshot};
 
 /// What keeps a node on which pods run from being given back to save money; none where the claim has no such node. Plans do
 /// not tell that of every node, for it would take longer than planning.
@@ -39,7 +42,23 @@ pub fn why_kept(snapshot: &Snapshot, now: Timestamp, claim: &str) -> Option<Stri
         .or_else(|| guards::keeps_for_rest(&view, node))
         .or_else(unsettled)
         .or_else(|| Leave::new(&view).allows(pool, DisruptionReason::Underutilized).err())
-        .or_else(|| {
-            Some("its pods could not run for less elsewhere, or moving them would save too little".to_owned())
-        })
+        .or_else(|| under_way(&view))
+        .or_else(|| Some(too_dear_elsewhere(&view, claim, pool)))
+}
+
+/// One plan of consolidation at a time, of whatever pools.
+fn under_way(view: &View<'_>) -> Option<String> {
+    let busy = consolidate::is_under_way(view);
+    busy.then(|| "others are on their way out to save money; it is looked at when they are gone".to_owned())
+}
+
+/// What remains where nothing forbids that a node goes: that it would not save enough. Where its pool cannot do without a
+/// node, only something cheaper in its place would.
+fn too_dear_elsewhere(view: &View<'_>, claim: &Claim, pool: &Pool) -> String {
+    if let Some(why) = Spares::new(view, &BTreeSet::new()).needs(pool, claim, false) {
+        return format!("{why}, and nothing cheaper could take its place");
+    }
+    let kept_ready = pool.spare_nodes > 0 || !view.snapshot.reserves.is_empty();
+    let beside = if kept_ready { " beside the room that is kept ready" } else { "" };
+    format!("its pods could not run for less elsewhere{beside}, or moving them would save too little")
 }

@@ -6,7 +6,7 @@ use windlass_core::model::{DisruptionBudget, DisruptionReason, Pool, Share};
 use windlass_core::plan;
 
 use crate::cluster::{Cluster, NOW};
-use crate::nodes::{NOTHING, always, half_empty_in, large, small, soon};
+use crate::nodes::{NOTHING, always, half_empty_in, large, small, soon, thrifty};
 use crate::shapes::{at, pool};
 
 /// A pool whose nodes, made at second 0, live for so many seconds and are replaced a minute before.
@@ -142,4 +142,64 @@ fn at_the_last_call_a_node_goes_whatever_becomes_of_its_pods() {
     let (plan, _) = cluster.plan();
     assert_eq!(plan.disruptions.len(), 1);
     assert_eq!(cluster.going_on().removed(), ["a"]);
+}
+
+#[test]
+fn a_node_whose_end_is_told_is_looked_at_when_it_begins_to_give_way() {
+    let cluster = old(forever(), "a").claim_but("a", |claim| claim.ends_at = Some(soon(10_000)));
+    let begins = goes_at(&cluster, "a");
+    assert!((NOW + 8_840..=NOW + 9_940).contains(&begins), "{begins}");
+}
+
+#[test]
+fn a_node_that_is_to_go_and_waits_for_its_replacement_is_looked_at_at_the_last_call() {
+    let cluster = old(forever(), "a").claim_but("a", |claim| claim.ends_at = Some(soon(70)));
+    assert_eq!(cluster.plan().0.wake_at, Some(soon(10)), "should the replacement not come");
+    let deciding = cluster.going_on();
+    assert_eq!(deciding.removed(), NOTHING);
+    assert_eq!(deciding.plan().0.wake_at, Some(soon(10)));
+    assert_eq!(plan(&deciding.0, soon(10)).0.removals.len(), 1);
+}
+
+#[test]
+fn a_node_that_a_pod_holds_is_looked_at_at_the_last_call() {
+    let held = old(forever(), "a")
+        .pod_but("web-a-1", |pod| pod.stays_until = Some(always()))
+        .claim_but("a", |claim| claim.ends_at = Some(soon(70)));
+    let (now, _) = held.plan();
+    assert!(now.is_empty());
+    assert_eq!(now.wake_at, Some(soon(10)));
+    assert_eq!(plan(&held.0, soon(10)).0.disruptions.len(), 1);
+}
+
+#[test]
+fn a_node_that_goes_for_another_reason_is_looked_at_at_the_last_call() {
+    let cluster = half_empty_in(thrifty(), "ab", 500);
+    let deciding = cluster.going_on().claim_but("a", |claim| claim.ends_at = Some(soon(200)));
+    let waiting = deciding.node_but("a", |node| node.taints.clear());
+    assert_eq!((waiting.removed(), waiting.plan().0.wake_at), (Vec::<String>::new(), Some(soon(140))));
+    assert_eq!(plan(&waiting.0, soon(140)).0.removals.len(), 1);
+}
+
+#[test]
+fn the_last_call_comes_even_if_the_pool_would_begin_later() {
+    let late = Pool { rotate_before: Duration::from_secs(1), ..forever() };
+    let cluster = old(late, "a")
+        .claim_but("a", |claim| (claim.created_at, claim.ends_at) = (soon(-10), Some(soon(100))));
+    assert_eq!(goes_at(&cluster, "a"), NOW + 40);
+}
+
+#[test]
+fn a_machine_that_ends_is_not_held_back_by_budgets_because_its_time_is_over_as_well() {
+    let none = DisruptionBudget { nodes: Share::Count(0), reasons: [].into(), window: None };
+    let cluster = old(Pool { budgets: vec![none], ..living(900) }, "a")
+        .claim_but("a", |claim| claim.ends_at = Some(soon(50)));
+    assert_eq!(cluster.rotated(DisruptionReason::Expiring), ["a"]);
+}
+
+#[test]
+fn a_claim_that_is_gone_already_is_not_waited_for() {
+    let cluster = old(forever(), "a")
+        .claim_but("a", |claim| (claim.ends_at, claim.deleting) = (Some(soon(100_000)), true));
+    assert_eq!(cluster.plan().0.wake_at, None);
 }

@@ -20,7 +20,7 @@ fn used(floor: Option<u32>, ceiling: Option<u32>) -> Pool {
 
 impl Cluster {
     /// Room is to be kept for so many pods that nobody has made.
-    fn reserving(mut self, name: &str, count: usize, shape: PodShape) -> Self {
+    pub fn reserving(mut self, name: &str, count: usize, shape: PodShape) -> Self {
         let id = PodId::new("buffers", name);
         let pod = Pod {
             id: id.clone(),

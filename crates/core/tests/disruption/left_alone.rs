@@ -104,3 +104,20 @@ fn one_pod_that_stays_keeps_only_its_own_node() {
     let cluster = cluster.run(web('d', 500)).pod_but("web-d-1", |pod| pod.stays_until = Some(always()));
     assert_eq!(cluster.consolidated(), ["a", "b", "c"]);
 }
+
+#[test]
+fn a_pod_without_a_controller_that_is_called_safe_to_evict_keeps_no_node() {
+    let cluster = half_empty("ab", 500).run(owned("own", PodOwner::Nobody).on("node-of-a"));
+    assert_eq!(cluster.consolidated(), ["b"]);
+    let safe = cluster.pod_but("own-1", |pod| pod.may_go = true);
+    let safe = safe.pod_but("web-b-1", |pod| pod.stays_until = Some(always()));
+    assert_eq!(safe.consolidated(), ["a"]);
+}
+
+#[test]
+fn a_node_with_a_pod_that_is_called_safe_to_evict_gives_way_when_its_time_comes() {
+    let cluster = half_empty("a", 500).run(owned("own", PodOwner::Nobody).on("node-of-a"));
+    let asked = cluster.claim_but("a", |claim| claim.asked_to_go = true);
+    assert!(asked.plan().0.is_empty());
+    assert_eq!(asked.pod_but("own-1", |pod| pod.may_go = true).rotated(DisruptionReason::Manual), ["a"]);
+}

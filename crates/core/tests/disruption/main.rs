@@ -30,6 +30,8 @@ mod future;
 #[cfg(test)]
 mod headroom;
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
 mod left_alone;
 #[cfg(test)]
 mod nodes;
@@ -39,6 +41,8 @@ mod paces;
 mod pod_budgets;
 #[cfg(test)]
 mod pools;
+#[cfg(test)]
+mod reasons;
 #[cfg(test)]
 mod replacing;
 #[cfg(test)]

@@ -10,6 +10,9 @@ pub struct Options {
     /// How long after a user lowered a limit a claim is still judged by the old one: the controller cannot know of
     /// the change the moment it is made.
     pub limit_tolerance: SignedDuration,
+    /// How long before the end that its provider has announced a machine's node may be drained, whether or not its
+    /// replacement is there.
+    pub last_call: SignedDuration,
     /// How many times Windlass may write one object within [`Self::write_window`].
     pub writes_per_object: usize,
     /// The time over which writes are counted.
@@ -27,6 +30,7 @@ impl Default for Options {
             scope: Scope::default(),
             orphan_grace: SignedDuration::from_secs(120),
             limit_tolerance: SignedDuration::from_secs(5),
+            last_call: SignedDuration::from_secs(65),
             writes_per_object: 30,
             write_window: SignedDuration::from_secs(60),
             claims_per_pool_per_hour: 500,

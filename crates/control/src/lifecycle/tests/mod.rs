@@ -4,6 +4,7 @@ mod draining;
 mod joining;
 mod launching;
 mod leaving;
+mod reasons;
 mod staying;
 
 use std::sync::Arc;

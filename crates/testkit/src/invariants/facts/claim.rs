@@ -27,6 +27,8 @@ pub(in super::super) struct Claim {
     pub(in super::super) replaces: Vec<String>,
     pub(in super::super) initialized: bool,
     pub(in super::super) deleted_at: Option<Timestamp>,
+    /// When the provider will end its machine, if it has said so.
+    pub(in super::super) ends_at: Option<Timestamp>,
     /// How long its drain may take.
     pub(in super::super) drain_limit: Option<Duration>,
     /// What counts against the pool's limits.
@@ -55,6 +57,7 @@ impl Claim {
                 .collect(),
             initialized: true_condition(object, conditions::INITIALIZED).is_some(),
             deleted_at: object.metadata.deletion_timestamp.as_ref().map(|time| time.0),
+            ends_at: text(object, "/status/endsAt").and_then(|written| written.parse().ok()),
             drain_limit: drain_limit.and_then(LimitedDuration::limit),
             amounts: counted(object, before),
         }

@@ -2,8 +2,9 @@
 //!
 //! A claim names its victims in an annotation. From when it exists until it is initialized or itself given up, no
 //! victim may begin to leave: be deleted, or have a pod evicted while it is not being deleted. That its node is closed to
-//! new pods takes nothing from anybody. A victim that is lost anyway, because its machine is gone or its node is being deleted, is nobody's
-//! doing; and one that was leaving before the replacement existed is replaced after the fact, which is no violation.
+//! new pods takes nothing from anybody. A victim that is lost anyway, because its machine is gone or about to be ended by
+//! its provider, or its node is being deleted, is nobody's doing; and one that was leaving before the replacement existed
+//! is replaced after the fact, which is no violation.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -79,6 +80,10 @@ impl Replacements {
 }
 
 fn is_lost(case: &Case<'_>, victim: &Claim) -> bool {
+    let left = victim.ends_at.map(|end| end.duration_since(case.now));
+    if left.is_some_and(|left| left <= case.options.last_call) {
+        return true;
+    }
     let Some(id) = &victim.provider_id else {
         return false;
     };
