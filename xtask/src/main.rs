@@ -6,6 +6,7 @@ mod cluster;
 mod demo;
 mod generate;
 mod machine;
+mod sim;
 mod test;
 mod test_binaries;
 mod view;
@@ -34,6 +35,8 @@ enum Command {
     Cluster,
     /// Check everything: generated files, format, lints, all tests.
     Test(test::Test),
+    /// Play the whole controller in simulated worlds; `--seeds N`, `--seed S --trace`, `--planted`.
+    Sim(sim::Sim),
     /// Write the files that are generated from the code.
     Generate(generate::Generate),
     /// Measure, and write docs/benchmarks.md.
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Demo(command) => block_on(command.run()),
         Command::Cluster => block_on(cluster::run()),
         Command::Test(command) => command.run(),
+        Command::Sim(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Bench(command) => block_on(command.run()),
     };

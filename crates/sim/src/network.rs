@@ -1,0 +1,293 @@
+//! The way between a replica and the API server: requests take time, fail, get lost on the way there or back, and watches
+//! lag and break off. What arrives is answered by the [`Server`](crate::api::Server) at that moment.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream;
+use http::{Method, Request, Response};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use kube::client::Body;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+use tower::{BoxError, Service};
+use windlass_testkit::invariants::Writer;
+
+use crate::api::{Caller, Reply, Watch};
+use crate::history::{Failure, Side};
+use crate::world::{ReplicaId, State, World};
+
+/// How long a client waits for an answer before it takes the connection for dead.
+const DEAD_CONNECTION: Duration = Duration::from_secs(70);
+
+type Answer = Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError>;
+
+/// A replica's connection to the API server.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    pub(crate) world: Arc<World>,
+    pub(crate) replica: ReplicaId,
+}
+
+/// What befalls a request.
+enum Passage {
+    /// It arrives after so long.
+    Arrives(Duration, Option<Failure>),
+    /// It fails after so long, without having arrived.
+    Fails(Duration),
+    /// Its sender is no more.
+    Void,
+}
+
+/// What there is for the sender when a request has arrived.
+enum Arrival {
+    Answered(Reply, Duration),
+    Refused(u16, Duration),
+    Lost(Duration),
+    Void,
+}
+
+impl Service<Request<Body>> for Wire {
+    type Response = Response<UnsyncBoxBody<Bytes, BoxError>>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let wire = self.clone();
+        let reads = *request.method() == Method::GET;
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            let request = Request::from_parts(head, body.collect_bytes().await?);
+            if reads {
+                return wire.send(request).await;
+            }
+            // What is on its way arrives, whether or not its sender still waits for the answer.
+            tokio::spawn(async move { wire.send(request).await }).await?
+        })
+    }
+}
+
+impl Wire {
+    async fn send(self, request: Request<Bytes>) -> Answer {
+        let (there, failure) = match self.world.with(|state| self.depart(state, &request)) {
+            Passage::Arrives(there, failure) => (there, failure),
+            Passage::Fails(after) => {
+                sleep(after).await;
+                return Err("connection refused".into());
+            }
+            Passage::Void => return std::future::pending().await,
+        };
+        sleep(there).await;
+        let (reply, back) = match self.world.with(|state| self.arrive(state, &request, failure)) {
+            Arrival::Answered(reply, back) => (reply, back),
+            Arrival::Refused(status, back) => {
+                sleep(back).await;
+                return plain(status, refusal(status));
+            }
+            Arrival::Lost(after) => {
+                sleep(after).await;
+                return Err("connection reset by peer".into());
+            }
+            Arrival::Void => return std::future::pending().await,
+        };
+        sleep(back).await;
+        match reply {
+            Reply::Answer { status, body } => plain(status, body),
+            Reply::Watch(watch) => self.stream(watch),
+        }
+    }
+
+    fn depart(&self, state: &mut State, request: &Request<Bytes>) -> Passage {
+        if !state.is_alive(self.replica) {
+            return Passage::Void;
+        }
+        let number = self.replica.number;
+        if !state.trouble.api_answers(number, Instant::now()) {
+            state.court.count("request into an outage");
+            let at_once = state.rng.bool();
+            return Passage::Fails(if at_once { state.latency(50) } else { Duration::from_secs(5) });
+        }
+        let reads = *request.method() == Method::GET;
+        let failure = state.trouble.replicas[number].take_failure(reads);
+        match failure {
+            Some(Failure::Unsent) => {
+                state.court.count("request never sent");
+                Passage::Fails(state.latency(50))
+            }
+            Some(Failure::Slow) => {
+                state.court.count("slow request");
+                Passage::Arrives(Duration::from_millis(state.rng.u64(2_000..20_000)), None)
+            }
+            failure => Passage::Arrives(state.latency(5), failure),
+        }
+    }
+
+    fn arrive(&self, state: &mut State, request: &Request<Bytes>, failure: Option<Failure>) -> Arrival {
+        let number = self.replica.number;
+        let reads = *request.method() == Method::GET;
+        if reads && !state.is_alive(self.replica) {
+            return Arrival::Void;
+        }
+        let back = state.latency(5);
+        if let Some(Failure::Refused(status)) = failure {
+            state.court.count_status(status);
+            return Arrival::Refused(status, back);
+        }
+        let side = if is_effect(request) { self.world.effect(state, self.replica) } else { None };
+        if side == Some(Side::Before) {
+            return Arrival::Void;
+        }
+        let caller = Caller { writer: Writer::Windlass, agent: "windlass" };
+        let reply = state.server.handle(caller, request, self.world.time.now());
+        if !reads && let Reply::Answer { status, .. } = &reply {
+            let status = *status;
+            if !request.uri().path().contains("/leases") {
+                state
+                    .trace
+                    .note(|| format!("replica {number} {} {}: {status}", request.method(), request.uri()));
+            }
+        }
+        match failure {
+            _ if side == Some(Side::After) => Arrival::Void,
+            Some(Failure::AnswerLost) => {
+                state.court.count("answer lost after success");
+                let patient = state.rng.u8(..) < 64;
+                Arrival::Lost(if patient { DEAD_CONNECTION } else { back })
+            }
+            _ => Arrival::Answered(reply, back),
+        }
+    }
+
+    /// What a watch tells, from the version that it was asked from.
+    fn stream(self, watch: Watch) -> Answer {
+        let kind = watch.kind().kind;
+        let deadline = Instant::now() + watch.timeout();
+        let (news, cuts) = self
+            .world
+            .with(|state| (state.subscribe(kind), state.trouble.replicas[self.replica.number].cuts(kind)));
+        let telling = Telling { wire: self, watch, news, cuts, deadline, ended: false };
+        let body = StreamBody::new(stream::unfold(telling, Telling::next));
+        Ok(Response::new(body.boxed_unsync()))
+    }
+}
+
+/// A watch under way.
+struct Telling {
+    wire: Wire,
+    watch: Watch,
+    news: watch::Receiver<u64>,
+    cuts: usize,
+    deadline: Instant,
+    ended: bool,
+}
+
+/// What a watch has to say when it looks.
+enum News {
+    Lines(Bytes),
+    Nothing,
+    /// Nothing before this time.
+    Later(Instant),
+    BrokenOff,
+    Void,
+}
+
+impl Telling {
+    async fn next(mut self) -> Option<(Result<Frame<Bytes>, BoxError>, Self)> {
+        loop {
+            if self.ended {
+                return None;
+            }
+            let world = self.wire.world.clone();
+            let wait = match world.with(|state| self.look(state)) {
+                News::Lines(lines) => return Some((Ok(Frame::data(lines)), self)),
+                News::Nothing => self.deadline,
+                News::Later(then) => then.min(self.deadline),
+                News::BrokenOff => {
+                    self.ended = true;
+                    return Some((Err("connection reset by peer".into()), self));
+                }
+                News::Void => std::future::pending().await,
+            };
+            tokio::select! {
+                biased;
+                changed = self.news.changed(), if wait >= self.deadline => {
+                    changed.ok()?;
+                    let delay = world.with(|state| state.latency(10));
+                    sleep(delay).await;
+                }
+                () = sleep_until(wait) => {
+                    if wait >= self.deadline {
+                        self.ended = true;
+                        let bookmark = world.with(|state| state.server.bookmark(&self.watch));
+                        return bookmark.map(|line| (Ok(Frame::data(line)), self));
+                    }
+                }
+            }
+        }
+    }
+
+    fn look(&mut self, state: &mut State) -> News {
+        let (number, now) = (self.wire.replica.number, Instant::now());
+        let kind = self.watch.kind().kind;
+        if !state.is_alive(self.wire.replica) {
+            return News::Void;
+        }
+        let trouble = &state.trouble.replicas[number];
+        if trouble.cuts(kind) > self.cuts || !state.trouble.api_answers(number, now) {
+            state.court.count("watch cut");
+            return News::BrokenOff;
+        }
+        if let Some(until) = trouble.lags_until(kind, now) {
+            state.court.count("watch held up");
+            return News::Later(until);
+        }
+        let visible = state.server.version();
+        match state.server.next_events(&mut self.watch, visible) {
+            Ok(lines) if lines.is_empty() => News::Nothing,
+            Ok(lines) => News::Lines(lines.concat().into()),
+            Err(gone) => {
+                state.court.count("watch told 410");
+                self.ended = true;
+                News::Lines(gone.line())
+            }
+        }
+    }
+}
+
+/// A change to the cluster that a claim's life consists of; what only reports is left out.
+fn is_effect(request: &Request<Bytes>) -> bool {
+    let reports = ["/leases", "/events", "/nodepools", "/nodeproviders"];
+    let path = request.uri().path();
+    *request.method() != Method::GET && !reports.iter().any(|part| path.contains(part))
+}
+
+fn plain(status: u16, body: Bytes) -> Answer {
+    let body = Full::new(body).map_err(|never| match never {}).boxed_unsync();
+    Ok(Response::builder().status(status).body(body)?)
+}
+
+/// What the API server says when it cannot serve a request.
+fn refusal(status: u16) -> Bytes {
+    let reason = match status {
+        409 => "Conflict",
+        410 => "Expired",
+        429 => "TooManyRequests",
+        500 => "InternalError",
+        503 => "ServiceUnavailable",
+        _ => "Timeout",
+    };
+    let body = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "the simulated API server is in trouble", "reason": reason, "code": status,
+    });
+    body.to_string().into()
+}
