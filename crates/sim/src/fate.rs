@@ -200,6 +200,7 @@ impl State {
         self.trace.note(|| "all heals".to_owned());
         self.trouble.heal();
         self.cloud.heal();
+        self.cluster.loosen_budgets();
         let pools = u32::try_from(self.server.iter("NodePool").count()).unwrap_or_default();
         for pool in 0..pools {
             self.edit_pool(pool, world, |spec| {

@@ -1,6 +1,7 @@
 //! A history: what befalls the world, as an explicit list. It says everything that makes one run differ from another, so
 //! that a run can be repeated from its file, and made smaller by leaving things out.
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 /// One run, from its beginnings to the last thing that happens before the world heals.
@@ -13,6 +14,17 @@ pub struct History {
     pub setting: Setting,
     /// What happens, in order.
     pub events: Vec<Event>,
+}
+
+impl History {
+    /// How far ahead of the truth clocks may be.
+    pub(crate) fn clocks_ahead(&self) -> SignedDuration {
+        let jumps = self.events.iter().filter_map(|event| match event.what {
+            What::Jump { seconds, .. } => Some(i64::from(seconds.max(0))),
+            _ => None,
+        });
+        SignedDuration::from_secs(jumps.sum())
+    }
 }
 
 /// What the world is like throughout a run.

@@ -76,7 +76,7 @@ impl World {
             cloud: Cloud::new(Instant::now(), time.now()),
             cluster: Cluster::new(&history.setting),
             trouble: Trouble::new(),
-            court: Court::new(),
+            court: Court::new(history.clocks_ahead()),
             trace: Trace::new(time, traced),
             rng: Rng::with_seed(history.seed),
             lives: Default::default(),

@@ -8,13 +8,13 @@ use super::delete::Deletion;
 use super::kind::KINDS;
 use super::metadata::time;
 use super::pod::{has_ended, is_ready, set_condition};
+use super::proposal::Proposal;
 use super::refusal::{StatusError, details};
 use super::selector::selects;
 use super::server::{Author, Place, Server};
 use super::stored::{Stored, entry, is_leaving, remove, text};
-use super::write::{Part, Proposal};
+use super::write::Part;
 
-const POD: usize = 0;
 const BUDGET: usize = 10;
 
 /// How many evictions a budget keeps in mind before someone has confirmed them.
@@ -118,13 +118,7 @@ impl Server {
         })?;
         // The mark itself is no reason not to go on.
         let version = options.version.is_some().then(|| marked.version().to_string());
-        match self.remove(place, &Deletion { version, ..options.clone() }, author) {
-            Ok(_) => Ok(()),
-            Err(error) if error.code == 404 && !self.exists(&KINDS[POD], place.namespace, place.name) => {
-                Err(error)
-            }
-            Err(error) => Err(error),
-        }
+        self.remove(place, &Deletion { version, ..options.clone() }, author).map(drop)
     }
 
     /// Sends a pod to a node.

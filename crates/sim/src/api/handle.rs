@@ -10,6 +10,7 @@ use super::apply::apply;
 use super::delete::Deletion;
 use super::owners::Owners;
 use super::patch::{check, patched};
+use super::proposal::Proposal;
 use super::refusal::{StatusError, bytes, details};
 use super::route::{Query, Target};
 use super::schema::Schema;
@@ -17,7 +18,7 @@ use super::server::{Author, Place, Server};
 use super::stored::{Stored, entry, remove, text};
 use super::typed::misfit;
 use super::watch::Watch;
-use super::write::{Part, Proposal};
+use super::write::Part;
 
 /// Who sends a request.
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@ mod metadata;
 mod owners;
 mod patch;
 mod pod;
+mod proposal;
 mod refusal;
 mod route;
 mod schema;

@@ -194,8 +194,8 @@ impl Schema {
                 }
             }
             Value::Array(items) => {
-                if let Some(schema) = &self.items {
-                    items.iter_mut().for_each(|item| schema.complete(item));
+                for item in items {
+                    self.item().complete(item);
                 }
             }
             _ => {}

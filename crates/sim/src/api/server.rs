@@ -11,9 +11,10 @@ use super::delete::Deletion;
 use super::history::{Commit, History};
 use super::kind::{KINDS, ResourceKind};
 use super::owners::{Manager, Owners};
+use super::proposal::Proposal;
 use super::refusal::StatusError;
 use super::stored::{Stored, entry};
-use super::write::{Part, Proposal};
+use super::write::Part;
 
 /// A kube-apiserver without a network: requests are answered at once and in order, and what others see of a write, and
 /// when, is left to whoever carries requests and events.

@@ -9,9 +9,10 @@ use super::kind::{KINDS, ResourceKind};
 use super::metadata;
 use super::owners::Owners;
 use super::pod;
+use super::proposal::{Proposal, check_name, settle_namespace};
 use super::refusal::{StatusError, details};
 use super::schema::Schema;
-use super::server::{Author, Place, Server, key};
+use super::server::{Author, Place, Server};
 use super::stored::{Stored, entry, finalizers, is_leaving, put, remove, text};
 
 /// Which part of an object a request writes.
@@ -23,39 +24,6 @@ pub(super) enum Part {
     Status,
 }
 
-/// What an object is to become, in a form that can be read.
-#[derive(Debug)]
-pub(super) struct Proposal {
-    value: Value,
-    /// Whose its fields are then, where the proposal has settled that.
-    owners: Option<Owners>,
-}
-
-impl Proposal {
-    /// A whole object from a client.
-    pub fn sent(kind: &ResourceKind, mut value: Value) -> Result<Self, StatusError> {
-        read(kind, &mut value, Nulls::Dropped).map_err(StatusError::bad_request)?;
-        // A custom resource under another name is well-formed, and nonsense.
-        if value["kind"] != kind.kind {
-            let why = format!("kind: Invalid value: {}: must be {}", value["kind"], kind.kind);
-            return Err(StatusError::invalid(kind, text(&value, "name"), why));
-        }
-        Ok(Self { value, owners: None })
-    }
-
-    /// What a patch has made of the object.
-    pub fn patched(kind: &ResourceKind, mut value: Value) -> Result<Self, StatusError> {
-        read(kind, &mut value, Nulls::Dropped).map_err(|why| StatusError::invalid(kind, "", why))?;
-        Ok(Self { value, owners: None })
-    }
-
-    /// What server-side apply has made of the object.
-    pub fn applied(kind: &ResourceKind, mut value: Value, owners: Owners) -> Result<Self, StatusError> {
-        read(kind, &mut value, Nulls::Kept).map_err(StatusError::bad_request)?;
-        Ok(Self { value, owners: Some(owners) })
-    }
-}
-
 impl Server {
     /// Creates an object.
     pub(super) fn post(
@@ -65,7 +33,8 @@ impl Server {
         object: Value,
         author: &Author,
     ) -> Result<Arc<Stored>, StatusError> {
-        let proposal = Proposal::sent(kind, object)?;
+        let mut proposal = Proposal::sent(kind, object)?;
+        metadata::wipe(&mut proposal.value);
         self.bring_about(kind, namespace, proposal, Part::Whole, author)
     }
 
@@ -82,7 +51,6 @@ impl Server {
         self.admit_into(kind, namespace)?;
         let owners = owners
             .or_else(|| Some(Owners::of_new(&value, Schema::of(kind)?, &author.as_manager(part, false))));
-        metadata::wipe(&mut value);
         let stem = text(&value, "generateName").to_owned();
         if text(&value, "name").is_empty() && !stem.is_empty() {
             let suffix: String = (0..5).map(|_| self.letter()).collect();
@@ -196,80 +164,13 @@ impl Server {
     }
 
     fn uid(&mut self) -> String {
-        let bits = self.random.u128(..);
-        let (a, b, c) = (bits >> 96, (bits >> 80) & 0xffff, (bits >> 64) & 0xfff);
-        let (d, e) = ((bits >> 48) & 0x3fff | 0x8000, bits & 0xffff_ffff_ffff);
-        format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
+        let (high, low) = (self.random.u64(..), self.random.u64(..));
+        // A version 4 UUID says so in these places.
+        let high = high & 0xffff_ffff_ffff_0fff | 0x4000;
+        let low = low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
+        let hex = format!("{high:016x}{low:016x}");
+        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
     }
-}
-
-/// What becomes of nulls where a custom resource may have none: who applies one is refused.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Nulls {
-    Dropped,
-    Kept,
-}
-
-/// Reads an object as the server does: nonsense is refused, what is not known left out, and defaults put in.
-fn read(kind: &ResourceKind, value: &mut Value, nulls: Nulls) -> Result<(), String> {
-    if !value.is_object() {
-        return Err("it is no object".to_owned());
-    }
-    for (field, expected) in [("apiVersion", kind.api_version), ("kind", kind.kind)] {
-        match value[field].as_str().filter(|found| !found.is_empty()) {
-            Some(found) if found != expected && !(kind.custom && field == "kind") => {
-                return Err(format!(
-                    "the {field} in the data ({found}) does not match the expected ({expected})"
-                ));
-            }
-            Some(_) => {}
-            None if kind.custom => return Err(format!("Object '{field}' is missing")),
-            None => value[field] = json!(expected),
-        }
-    }
-    metadata::read(value)?;
-    match Schema::of(kind) {
-        Some(schema) => {
-            if nulls == Nulls::Dropped {
-                schema.drop_nulls(value);
-            }
-            schema.complete(value);
-        }
-        None => builtin::read(kind, value),
-    }
-    Ok(())
-}
-
-/// An object is in the namespace that the request names.
-fn settle_namespace(kind: &ResourceKind, value: &mut Value, namespace: &str) -> Result<(), StatusError> {
-    let found = text(value, "namespace");
-    if !kind.namespaced || found == namespace {
-        if !kind.namespaced {
-            remove(entry(value, "metadata"), "namespace");
-        }
-        return Ok(());
-    }
-    if !found.is_empty() {
-        return Err(StatusError::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
-        ));
-    }
-    entry(value, "metadata")["namespace"] = json!(namespace);
-    Ok(())
-}
-
-fn check_name(value: &Value, name: &str) -> Result<(), StatusError> {
-    let found = text(value, "name");
-    if found.is_empty() {
-        let message =
-            format!("the name of the object ({name} based on URL) was undeterminable: name must be provided");
-        return Err(StatusError::bad_request(message));
-    }
-    if found == name {
-        return Ok(());
-    }
-    let message = format!("the name of the object ({found}) does not match the name on the URL ({name})");
-    Err(StatusError::bad_request(message))
 }
 
 fn prepare_change(kind: &ResourceKind, part: Part, value: &mut Value, before: &Value) {
@@ -355,9 +256,5 @@ impl Server {
             Ok(proposal)
         })?;
         Ok((updated, false))
-    }
-
-    pub(super) fn exists(&self, kind: &'static ResourceKind, namespace: &str, name: &str) -> bool {
-        self.all(kind).contains_key(&key(namespace, name))
     }
 }

@@ -41,6 +41,14 @@ impl Cluster {
         }
     }
 
+    /// Budgets that allow nothing are loosened, so that drains can come to an end.
+    pub(crate) fn loosen_budgets(&mut self) {
+        for app in self.apps.values_mut() {
+            let most = app.replicas.checked_sub(1);
+            app.budget = app.budget.and_then(|least| Some(least.min(most?))).filter(|least| *least > 0);
+        }
+    }
+
     /// Keeps as many pods of each app as there are to be: makes new ones, and deletes those that run last.
     pub(super) fn run_apps(&mut self, turn: &mut Turn<'_>) {
         for (number, app) in &self.apps {

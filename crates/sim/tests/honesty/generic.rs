@@ -3,10 +3,11 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use super::bodies::{Kind, Thing, claim_status};
-use super::request::{APPLY, JSON, MERGE, Request, STRATEGIC};
+use super::bodies::{Kind, Thing};
+use super::request::{JSON, MERGE, Request, STRATEGIC};
+use super::special::special;
 
-const HOLD: &str = "test.windlass.dev/hold";
+pub const HOLD: &str = "test.windlass.dev/hold";
 
 pub fn request(thing: &Thing, random: &mut Rng, label: &str) -> Request {
     match random.u8(..100) {
@@ -57,7 +58,7 @@ fn list(thing: &Thing, random: &mut Rng, label: &str) -> Request {
 }
 
 /// The version that a write says it is based on: the right one, an old one, none, or nonsense.
-fn based_on(thing: &Thing, random: &mut Rng) -> Value {
+pub fn based_on(thing: &Thing, random: &mut Rng) -> Value {
     match random.u8(..8) {
         0..=4 => json!(format!("$version {}", thing.path())),
         5 | 6 => json!(format!("$first {}", thing.path())),
@@ -65,7 +66,7 @@ fn based_on(thing: &Thing, random: &mut Rng) -> Value {
     }
 }
 
-fn uid(thing: &Thing, random: &mut Rng) -> Value {
+pub fn uid(thing: &Thing, random: &mut Rng) -> Value {
     if random.u8(..4) == 0 { json!("somebody-else") } else { json!(format!("$uid {}", thing.path())) }
 }
 
@@ -199,7 +200,7 @@ fn strategic_patch(thing: &Thing, random: &mut Rng) -> Request {
 }
 
 /// Writes to the status.
-fn status(thing: &Thing, random: &mut Rng) -> Request {
+pub fn status(thing: &Thing, random: &mut Rng) -> Request {
     if !thing.has_status() {
         return put(thing, random);
     }
@@ -225,85 +226,6 @@ fn status(thing: &Thing, random: &mut Rng) -> Request {
     }
     let is_strategic = !thing.is_ours() && random.bool();
     Request::new("PATCH", path).patch(if is_strategic { STRATEGIC } else { MERGE }, status)
-}
-
-/// What only objects of this kind are asked for.
-fn special(thing: &Thing, random: &mut Rng) -> Request {
-    match thing.kind {
-        Kind::Claim | Kind::Pool => apply(thing, random),
-        Kind::Pod if random.u8(..3) == 0 => bind(thing, random),
-        Kind::Pod => evict(thing, random),
-        Kind::Namespace => {
-            let lease = Thing::new(Kind::Lease, "inside".to_owned(), &thing.name);
-            Request::new("POST", &lease.collection).body(json!({"metadata": {"name": "inside"}}))
-        }
-        Kind::Lease => {
-            // A lease that is not there comes by being written to.
-            let body = json!({"metadata": {"name": thing.name}, "spec": thing.spec(random)});
-            Request::new("PUT", thing.path()).body(body)
-        }
-        Kind::Node | Kind::Budget => status(thing, random),
-    }
-}
-
-fn apply(thing: &Thing, random: &mut Rng) -> Request {
-    let (api_version, kind) = thing.types();
-    let mut body = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": thing.name}});
-    let manager = *random.choice(["windlass", "windlass", "other"].iter()).unwrap();
-    let to_status = random.u8(..4) > 0;
-    if to_status {
-        body["status"] = if thing.kind == Kind::Claim { claim_status(random) } else { thing.status(random) };
-    } else {
-        body["spec"] = thing.spec(random).unwrap();
-        if random.bool() {
-            body["metadata"]["labels"] = json!({"applied": "yes"});
-        }
-        if random.u8(..4) == 0 {
-            body["metadata"]["finalizers"] = json!([HOLD]);
-        }
-    }
-    if random.bool() {
-        body["metadata"]["uid"] = uid(thing, random);
-    }
-    match random.u8(..12) {
-        0 => body["metadata"]["resourceVersion"] = based_on(thing, random),
-        1 => drop(body.as_object_mut().unwrap().remove("status")),
-        _ => {}
-    }
-    let path = if to_status { format!("{}/status", thing.path()) } else { thing.path() };
-    let request = Request::new("PATCH", path).patch(APPLY, body);
-    let request = if random.u8(..12) == 0 { request } else { request.ask("fieldManager", manager) };
-    if random.u8(..5) == 0 { request } else { request.ask("force", "true") }
-}
-
-fn bind(thing: &Thing, random: &mut Rng) -> Request {
-    let mut metadata = json!({"name": thing.name});
-    match random.u8(..6) {
-        0 => metadata["uid"] = uid(thing, random),
-        1 => metadata["name"] = json!("other"),
-        2 => metadata["annotations"] = json!({"bound": "yes"}),
-        _ => {}
-    }
-    let target = json!({"apiVersion": "v1", "kind": "Node", "name": "somewhere"});
-    let body = json!({"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target});
-    Request::new("POST", format!("{}/binding", thing.path())).body(body)
-}
-
-fn evict(thing: &Thing, random: &mut Rng) -> Request {
-    let mut eviction = json!({
-        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": thing.name},
-    });
-    match random.u8(..6) {
-        0 => eviction["metadata"]["name"] = json!("other"),
-        1 => eviction["deleteOptions"] = json!({"gracePeriodSeconds": 0}),
-        2 | 3 => eviction["deleteOptions"] = json!({"preconditions": {"uid": uid(thing, random)}}),
-        4 => {
-            let version = format!("$version {}", thing.path());
-            eviction["deleteOptions"] = json!({"preconditions": {"resourceVersion": version}});
-        }
-        _ => {}
-    }
-    Request::new("POST", format!("{}/eviction", thing.path())).body(eviction)
 }
 
 fn delete(thing: &Thing, random: &mut Rng) -> Request {

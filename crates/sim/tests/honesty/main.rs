@@ -19,6 +19,8 @@ mod named;
 mod play;
 mod request;
 mod servers;
+mod special;
+mod specs;
 
 use std::sync::Arc;
 

@@ -76,7 +76,7 @@ pub async fn watch_real(client: &Client, request: &Request, expected: usize) -> 
         let patience = if events < expected { Duration::from_secs(10) } else { Duration::from_millis(150) };
         match timeout(patience, stream.next()).await {
             Ok(Some(Ok(data))) => {
-                events += data.iter().filter(|byte| **byte == b'\n').count();
+                events += data.split(|byte| *byte == b'\n').count() - 1;
                 text.extend_from_slice(&data);
             }
             _ => break,

@@ -115,7 +115,12 @@ fn merge_lists(slot: &mut Value, patch: Vec<Value>, path: &mut Vec<String>) -> R
         }
         Merging::Union => {
             let known = slot.as_array().cloned().unwrap_or_default();
-            let others = known.iter().filter(|item| !patch.contains(item)).cloned().collect();
+            let mut others: Vec<Value> = Vec::new();
+            for item in &known {
+                if !patch.contains(item) && !others.contains(item) {
+                    others.push(item.clone());
+                }
+            }
             *slot =
                 Value::Array(interleave(others, patch, |item| known.iter().position(|other| other == item)));
             return Ok(());
