@@ -119,7 +119,7 @@ fn crash(rng: &mut Rng) -> What {
 }
 
 fn jump(rng: &mut Rng) -> What {
-    let most = [5, 60, 3600][rng.usize(0..3)];
+    let most = [5, 60, 600][rng.usize(0..3)];
     What::Jump { replica: rng.u32(0..2), seconds: rng.i32(-most..most) }
 }
 

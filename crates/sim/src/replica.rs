@@ -77,7 +77,9 @@ fn settings(number: usize) -> Settings {
     let seconds = Duration::from_secs;
     let plan = model::Settings {
         search_steps: 30,
-        start_up: seconds(60),
+        start_up: seconds(30),
+        // What pays only when nodes have been there for longer would be decided long after all has healed.
+        pays_within: seconds(300),
         moves_apart: seconds(60),
         decision_patience: seconds(180),
         ..model::Settings::default()

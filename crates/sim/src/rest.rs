@@ -9,7 +9,7 @@ use windlass_api::labels;
 use windlass_core::model::Resources;
 
 use crate::api::Commit;
-use crate::cluster::PodFact;
+use crate::cluster::{NAMESPACE, PodFact};
 use crate::world::State;
 
 /// Cores of the smallest machine and of the largest, in millicores, and what the system takes of each.
@@ -27,6 +27,9 @@ impl State {
             let claim = claim.value();
             let name = claim["metadata"]["name"].as_str().unwrap_or_default();
             if claim["metadata"].get("deletionTimestamp").is_some() {
+                if self.is_held_by_budget(claim["status"]["nodeName"].as_str().unwrap_or_default()) {
+                    continue;
+                }
                 return Some(format!("claim {name} is still being deleted: {}", conditions(claim)));
             }
             let Some(id) = claim["status"]["providerID"].as_str() else {
@@ -59,6 +62,16 @@ impl State {
             return Some(format!("node {} has no claim", node.name));
         }
         self.short_pool().or_else(|| self.needless_wait())
+    }
+
+    /// Whether a pod on this node may not be evicted, which keeps the node for as long as it takes.
+    fn is_held_by_budget(&self, node: &str) -> bool {
+        let on_node = self.cluster.pods().filter(|pod| pod.node.as_deref() == Some(node));
+        let allows_nothing = |app: &str| {
+            let budget = self.server.get("PodDisruptionBudget", Some(NAMESPACE), app);
+            budget.is_some_and(|budget| budget.value()["status"]["disruptionsAllowed"] == 0)
+        };
+        on_node.map(|pod| pod.app.as_str()).any(allows_nothing)
     }
 
     /// Whether somebody has taken the tag off this machine.

@@ -58,10 +58,12 @@ impl Absence {
         self.times > 0
     }
 
-    /// Takes in an answer that there is no such machine. One that follows too soon on the last tells nothing new.
+    /// Takes in an answer that there is no such machine. One that follows too soon on the last tells nothing new. When the
+    /// clock was set back, nobody knows how long ago the last was: it counts from now.
     #[must_use]
     pub fn said_again(self, now: Timestamp, interval: Duration) -> Self {
         match self.last {
+            Some(last) if now < last => Self { last: Some(now), ..self },
             Some(last) if now.duration_since(last) < signed(interval) => self,
             _ => Self { times: self.times.saturating_add(1), last: Some(now) },
         }
@@ -141,6 +143,14 @@ mod tests {
         assert_eq!(too_soon.ask_after(NOW + 4.seconds(), INTERVAL), Duration::from_secs(1));
         assert_eq!(too_soon.ask_after(NOW + 60.seconds(), INTERVAL), Duration::ZERO);
         assert!(too_soon.said_again(NOW + 5.seconds(), INTERVAL).is_proven());
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_keep_absence_from_being_proven() {
+        let once = Absence::default().said_again(NOW + 1.hour(), INTERVAL);
+        let set_back = once.said_again(NOW, INTERVAL);
+        assert!(!set_back.is_proven(), "nobody knows how much later that was");
+        assert!(set_back.said_again(NOW + 5.seconds(), INTERVAL).is_proven());
     }
 
     #[test]

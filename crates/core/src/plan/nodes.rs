@@ -51,7 +51,9 @@ pub(super) fn fates(
                 }
                 None => {
                     let refuge = refuges.of_claim(&claim.name);
-                    sick::verdict(refuge, minimum_on_its_way(scene.view, claim, gets(&claim.pool)))
+                    let replacement = sick::replacement_on_its_way(scene.view, claim);
+                    let minimum = minimum_on_its_way(scene.view, claim, gets(&claim.pool));
+                    sick::verdict(refuge, replacement, minimum)
                 }
             };
             let verdict = verdict.and_then(|why| unhurried(scene.view, &mut leave, claim).map(|()| why));

@@ -28,8 +28,21 @@ pub(super) fn doubtful(view: &View<'_>) -> BTreeMap<Text, (usize, usize)> {
     counts
 }
 
+/// The claim that was made to take the place of another and is still on its way, if there is one. What was got for the
+/// pods of a node is waited for, also where they could meanwhile go elsewhere: others may count on that room too.
+pub(super) fn replacement_on_its_way<'a>(view: &View<'a>, claim: &Claim) -> Option<&'a Claim> {
+    let claims = view.snapshot.claims.values().map(|other| &**other);
+    claims.into_iter().find(|other| {
+        other.replaces.contains(&claim.name) && !other.deleting && other.phase != ClaimPhase::Initialized
+    })
+}
+
 /// What becomes of a sick claim: the reason why it goes, or else why it stays for now.
-pub(super) fn verdict(refuge: Refuge, minimum_on_its_way: bool) -> Result<String, String> {
+pub(super) fn verdict(
+    refuge: Refuge,
+    replacement: Option<&Claim>,
+    minimum_on_its_way: bool,
+) -> Result<String, String> {
     let Refuge { arriving, launching, nowhere } = refuge;
     if launching {
         return Err("sick; a replacement is launched".to_owned());
@@ -37,6 +50,9 @@ pub(super) fn verdict(refuge: Refuge, minimum_on_its_way: bool) -> Result<String
     if arriving > 0 {
         let pods = words::count(arriving, "pod");
         return Err(format!("sick; waiting for the replacement that {pods} of it will go to"));
+    }
+    if let Some(replacement) = replacement {
+        return Err(format!("sick; waiting for its replacement {}", replacement.name));
     }
     if minimum_on_its_way {
         return Err("sick; waiting for the node that keeps the pool at its minimum".to_owned());

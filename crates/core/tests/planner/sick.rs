@@ -61,6 +61,16 @@ fn a_sick_node_is_replaced_before_it_goes() {
 }
 
 #[test]
+fn a_replacement_that_was_got_is_waited_for_even_if_its_pods_have_gone() {
+    let cluster = cluster(general(), &["well"]).bound("web", 1, asks(1500, 1024), "node-of-sick");
+    let (plan, _) = cluster.plan();
+    let mut arriving = cluster.after(&plan).machines_launched(0);
+    arriving.0.pods = Default::default();
+    assert!(!arriving.removals().contains(&"sick".to_owned()));
+    assert!(arriving.why("sick").starts_with("sick; waiting for its replacement "), "{}", arriving.why("sick"));
+}
+
+#[test]
 fn the_replacement_is_kept_while_the_pods_leave_the_sick_node() {
     let cluster = cluster(general(), &[]).standing("new", "general", &small());
     let cluster = cluster.bound("web", 1, asks(1500, 1024), "node-of-sick");
