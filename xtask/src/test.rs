@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
@@ -5,6 +6,7 @@ use clap::Args;
 
 use crate::cargo;
 use crate::generate::Generate;
+use crate::sim;
 use crate::test_binaries::{self, Outcome};
 
 /// Crates that would bring I/O, clocks or clients into `core`.
@@ -22,6 +24,9 @@ const NOT_IN_CORE: [&str; 12] = [
     "fastrand",
     "rand",
 ];
+
+/// Two minutes of seeds, on both cores.
+const SIMULATIONS: [&str; 6] = ["--seeds", "100000", "--budget", "120", "--jobs", "2"];
 
 /// Check everything.
 #[derive(Debug, Args)]
@@ -49,6 +54,11 @@ impl Test {
             run(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
         });
         self.cargo_test(&mut tally)?;
+        if self.package.is_empty() {
+            tally.check("no simulated history goes wrong", || {
+                sim::play(false, &SIMULATIONS.map(OsString::from))
+            });
+        }
         println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skipped);
         if tally.failed > 0 {
             bail!("not everything is in order");

@@ -90,7 +90,7 @@ fn user(rng: &mut Rng, pools: u32) -> What {
 }
 
 /// One function for each kind of trouble.
-const TROUBLES: [fn(&mut Rng) -> What; 17] = [
+const TROUBLES: [fn(&mut Rng) -> What; 18] = [
     crash,
     |rng| What::Restart { replica: rng.u32(0..2) },
     jump,
@@ -107,10 +107,8 @@ const TROUBLES: [fn(&mut Rng) -> What; 17] = [
     |rng| What::Vanish(rng.u32(..)),
     |rng| What::Notice { machine: rng.u32(..), seconds: rng.u32(30..200) },
     |rng| What::NeverJoin { machines: rng.u32(1..3) },
-    |rng| match rng.bool() {
-        true => What::Flap { node: rng.u32(..), seconds: rng.u32(5..240) },
-        false => What::KubeletDies(rng.u32(..)),
-    },
+    |rng| What::Flap { node: rng.u32(..), seconds: rng.u32(5..240) },
+    |rng| What::KubeletDies(rng.u32(..)),
 ];
 
 fn crash(rng: &mut Rng) -> What {

@@ -102,7 +102,7 @@ impl Wire {
         sleep(back).await;
         match reply {
             Reply::Answer { status, body } => plain(status, body),
-            Reply::Watch(watch) => self.stream(watch),
+            Reply::Watch(watch) => Ok(self.stream(watch)),
         }
     }
 
@@ -168,7 +168,7 @@ impl Wire {
     }
 
     /// What a watch tells, from the version that it was asked from.
-    fn stream(self, watch: Watch) -> Answer {
+    fn stream(self, watch: Watch) -> Response<UnsyncBoxBody<Bytes, BoxError>> {
         let kind = watch.kind().kind;
         let deadline = Instant::now() + watch.timeout();
         let (news, cuts) = self
@@ -176,7 +176,7 @@ impl Wire {
             .with(|state| (state.subscribe(kind), state.trouble.replicas[self.replica.number].cuts(kind)));
         let telling = Telling { wire: self, watch, news, cuts, deadline, ended: false };
         let body = StreamBody::new(stream::unfold(telling, Telling::next));
-        Ok(Response::new(body.boxed_unsync()))
+        Response::new(body.boxed_unsync())
     }
 }
 

@@ -28,6 +28,7 @@ impl State {
             let name = claim["metadata"]["name"].as_str().unwrap_or_default();
             if claim["metadata"].get("deletionTimestamp").is_some() {
                 if self.is_held_by_budget(claim["status"]["nodeName"].as_str().unwrap_or_default()) {
+                    claimed.extend(claim["status"]["providerID"].as_str());
                     continue;
                 }
                 return Some(format!("claim {name} is still being deleted: {}", conditions(claim)));

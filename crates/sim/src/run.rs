@@ -101,7 +101,7 @@ async fn live_through(history: &History, traced: bool) -> Outcome {
     if !in_trouble(&world) {
         world.clocks.iter().for_each(|clock| clock.set_right());
         world.with(|state| state.heal(&world));
-        come_to_rest(&world).await;
+        come_to_rest(&world, history.clocks_ahead()).await;
     }
     world.with(|state| Outcome {
         findings: state.court.findings().to_vec(),
@@ -125,10 +125,11 @@ async fn wait_until(world: &World, then: Instant) {
     }
 }
 
-/// Waits until nothing has been written for long enough, and sees whether all is as it should be then.
-async fn come_to_rest(world: &World) {
+/// Waits until nothing has been written for long enough, and sees whether all is as it should be then. Clocks that were
+/// ahead have left times that are still to come.
+async fn come_to_rest(world: &World, clocks_ahead: SignedDuration) {
     let healed = world.time.now();
-    let latest = healed.checked_add(COMES_TO_REST).unwrap_or(healed);
+    let latest = healed.checked_add(COMES_TO_REST.saturating_add(clocks_ahead)).unwrap_or(healed);
     loop {
         sleep(LOOK).await;
         let now = world.time.now();

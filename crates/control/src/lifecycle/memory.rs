@@ -43,6 +43,8 @@ impl Outlook {
 /// two answers, some time apart, and no sight of the machine in between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absence {
+    /// Whether a list lacked the machine. Lists lag, so that is a reason to ask and no answer.
+    unlisted: bool,
     times: u32,
     last: Option<Timestamp>,
 }
@@ -55,7 +57,7 @@ impl Absence {
 
     /// Whether it was ever said.
     pub fn is_suspected(self) -> bool {
-        self.times > 0
+        self.unlisted || self.times > 0
     }
 
     /// Takes in an answer that there is no such machine. One that follows too soon on the last tells nothing new. When the
@@ -65,7 +67,7 @@ impl Absence {
         match self.last {
             Some(last) if now < last => Self { last: Some(now), ..self },
             Some(last) if now.duration_since(last) < signed(interval) => self,
-            _ => Self { times: self.times.saturating_add(1), last: Some(now) },
+            _ => Self { times: self.times.saturating_add(1), last: Some(now), ..self },
         }
     }
 
@@ -90,11 +92,12 @@ impl Memory {
                 self.outlook = Some(Outlook::of(machine));
             }
             Answer::Terminated(Ok(Termination::UnderWay)) => self.absence = Absence::default(),
+            // A machine that has lost our mark is not ours to end: for us it is as good as gone.
             Answer::Found(Ok(None))
             | Answer::Got(Err(ProviderError::NotFound { .. }))
-            | Answer::Terminated(Ok(Termination::Gone) | Err(ProviderError::NotFound { .. }))
-            // A machine that has lost our mark is not ours to end: for us it is as good as gone.
-            | Answer::Terminated(Err(ProviderError::NotOurs { .. })) => {
+            | Answer::Terminated(
+                Ok(Termination::Gone) | Err(ProviderError::NotFound { .. } | ProviderError::NotOurs { .. }),
+            ) => {
                 self.absence = self.absence.said_again(now, absence_interval);
             }
             _ => {}
@@ -109,14 +112,14 @@ impl Memory {
 
     /// Takes in whether the machine was in a complete list of the provider's machines. Lists that lack it raise a
     /// suspicion, however many they are; only an answer about the machine itself can prove its absence.
-    pub fn listed(&mut self, machine: Option<&Machine>, absence_interval: Duration, now: Timestamp) {
+    pub fn listed(&mut self, machine: Option<&Machine>) {
         if let Some(machine) = machine {
             self.absence = Absence::default();
             self.outlook = Some(Outlook::of(machine));
         } else if is_planted(Mistake::TrustsLists) {
-            self.absence = Absence { times: 2, last: Some(now) };
-        } else if !self.absence.is_suspected() {
-            self.absence = self.absence.said_again(now, absence_interval);
+            self.absence = Absence { times: 2, ..self.absence };
+        } else {
+            self.absence.unlisted = true;
         }
     }
 }
@@ -157,9 +160,21 @@ mod tests {
     fn a_sight_of_the_machine_makes_its_absence_unproven_again() {
         let (mut memory, machine) = (Memory::default(), crate::lifecycle::tests::machine("u"));
         memory.take_in(Answer::Terminated(Ok(Termination::Gone)), INTERVAL, NOW);
-        memory.listed(Some(&machine), INTERVAL, NOW + 1.second());
+        memory.listed(Some(&machine));
         memory.take_in(Answer::Found(Ok(None)), INTERVAL, NOW + 5.seconds());
         assert!(!memory.absence.is_proven());
+    }
+
+    #[test]
+    fn a_list_raises_a_suspicion_and_is_none_of_the_two_answers() {
+        let mut memory = Memory::default();
+        memory.listed(None);
+        assert!(memory.absence.is_suspected());
+        let gone = || Answer::Got(Err(ProviderError::NotFound { provider_id: "m".to_owned() }));
+        memory.take_in(gone(), INTERVAL, NOW + 60.seconds());
+        assert!(!memory.absence.is_proven());
+        memory.take_in(gone(), INTERVAL, NOW + 65.seconds());
+        assert!(memory.absence.is_proven());
     }
 
     #[test]

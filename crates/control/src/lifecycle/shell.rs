@@ -89,8 +89,7 @@ impl Shell {
 
     /// Takes in a complete list of a provider's machines: which of its claims' machines are in it.
     pub(crate) fn listed(&self, claim: &NodeClaim, machine: Option<&Machine>) {
-        let now = self.clock.now();
-        self.memory(claim, |memory| memory.listed(machine, self.settings.absence_interval, now));
+        self.memory(claim, |memory| memory.listed(machine));
         let model = adapt::claim(claim);
         let known = Outlook { ends_at: model.ends_at, drift: model.drift };
         if machine.is_none_or(|machine| Outlook::of(machine) != known) {

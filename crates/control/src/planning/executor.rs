@@ -74,6 +74,13 @@ impl Executor {
         stream::iter(&plan.removals)
             .for_each_concurrent(WRITES_AT_ONCE, |removal| self.remove(removal))
             .await;
+        if is_planted(Mistake::RemovesFirst) {
+            creations.join_next().await;
+            let api: Api<NodeClaim> = Api::all(self.client.clone());
+            for (claim, _) in plan.disruptions.iter().flat_map(|disruption| &disruption.claims) {
+                let _ = api.delete(claim, &DeleteParams::default()).await;
+            }
+        }
         let all = async { while creations.join_next().await.is_some() {} };
         if timeout(self.settings.write_patience, all).await.is_err() {
             warn!(claims = creations.len(), "the API server has given no definite answer about new claims");
@@ -114,10 +121,6 @@ impl Executor {
         }
         let written = stream::iter(writes).buffered(WRITES_AT_ONCE).collect::<Vec<bool>>().await;
         for ((claim, _), _) in disruption.claims.iter().zip(&written).filter(|(_, written)| **written) {
-            if is_planted(Mistake::RemovesFirst) {
-                let api: Api<NodeClaim> = Api::all(self.client.clone());
-                let _ = api.delete(claim, &DeleteParams::default()).await;
-            }
             info!(%claim, reason = ?disruption.reason, why = disruption.message, "the claim is to go");
             let Some(claim) = self.bus.index.lock().claims.get(claim) else { continue };
             self.bus.metrics.disruption_decided(&claim.spec.pool_ref.name, disruption.reason.as_str());

@@ -65,9 +65,13 @@ fn a_replacement_that_was_got_is_waited_for_even_if_its_pods_have_gone() {
     let cluster = cluster(general(), &["well"]).bound("web", 1, asks(1500, 1024), "node-of-sick");
     let (plan, _) = cluster.plan();
     let mut arriving = cluster.after(&plan).machines_launched(0);
-    arriving.0.pods = Default::default();
+    arriving.0.pods = std::sync::Arc::default();
     assert!(!arriving.removals().contains(&"sick".to_owned()));
-    assert!(arriving.why("sick").starts_with("sick; waiting for its replacement "), "{}", arriving.why("sick"));
+    assert!(
+        arriving.why("sick").starts_with("sick; waiting for its replacement "),
+        "{}",
+        arriving.why("sick")
+    );
 }
 
 #[test]

@@ -56,6 +56,7 @@ impl PodFact {
 
 /// What is known of a node.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct NodeFact {
     pub(crate) name: String,
     pub(crate) provider_id: Option<String>,

@@ -84,7 +84,9 @@ impl Cluster {
                 next = Some(next.map_or(joins_at, |next: tokio::time::Instant| next.min(joins_at)));
             }
         }
-        next.into_iter().for_each(|then| turn.again_at(then));
+        if let Some(then) = next {
+            turn.again_at(then);
+        }
         for node in booted {
             let _ = turn.server.create(node, turn.today);
         }

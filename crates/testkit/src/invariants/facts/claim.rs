@@ -25,6 +25,8 @@ pub(in super::super) struct Claim {
     pub(in super::super) adopted_uid: Option<String>,
     /// The names of the claims it replaces.
     pub(in super::super) replaces: Vec<String>,
+    /// The names of the claims that take its place, where it was decided that it is to go.
+    pub(in super::super) replaced_by: Option<Vec<String>>,
     pub(in super::super) initialized: bool,
     pub(in super::super) deleted_at: Option<Timestamp>,
     /// When the provider will end its machine, if it has said so.
@@ -39,7 +41,10 @@ impl Claim {
     /// Reads a claim. Its spec never changes, so what follows from the spec alone is taken from the claim as it was
     /// `before`.
     pub(in super::super) fn read(object: &DynamicObject, before: Option<&Self>) -> Self {
-        let replaces = object.annotations().get(labels::REPLACES).map(String::as_str).unwrap_or_default();
+        let named = |key: &str| {
+            let names = object.annotations().get(key)?.split(',').map(str::trim);
+            Some(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+        };
         let drain_limit: Option<LimitedDuration> =
             text(object, "/spec/terminationGracePeriod").and_then(|written| written.parse().ok());
         Self {
@@ -49,12 +54,8 @@ impl Claim {
             provider_id: text(object, "/status/providerID")
                 .or_else(|| text(object, "/spec/adopt/providerID")),
             adopted_uid: text(object, "/spec/adopt/claimUID"),
-            replaces: replaces
-                .split(',')
-                .map(str::trim)
-                .filter(|name| !name.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            replaces: named(labels::REPLACES).unwrap_or_default(),
+            replaced_by: named(labels::REPLACED_BY),
             initialized: true_condition(object, conditions::INITIALIZED).is_some(),
             deleted_at: object.metadata.deletion_timestamp.as_ref().map(|time| time.0),
             ends_at: text(object, "/status/endsAt").and_then(|written| written.parse().ok()),

@@ -1,6 +1,7 @@
 //! I6: a replacement is ready before its victim goes.
 //!
-//! A claim names its victims in an annotation. From when it exists until it is initialized or itself given up, no
+//! A claim names its victims in an annotation, and a victim of which it was decided that it goes names those that take its
+//! place: what an earlier decision had made counts no more. From when it exists until it is initialized or itself given up, no
 //! victim may begin to leave: be deleted, or have a pod evicted while it is not being deleted. That its node is closed to
 //! new pods takes nothing from anybody. A victim that is lost anyway, because its machine is gone or about to be ended by
 //! its provider, or its node is being deleted, is nobody's doing; and one that was leaving before the replacement existed
@@ -62,7 +63,9 @@ impl Replacements {
         if !case.options.scope.includes_pool(&victim.pool) || is_lost(case, victim) {
             return;
         }
-        let pending = |claim: &&Arc<Claim>| claim.deleted_at.is_none() && !claim.initialized;
+        let counts = |name: &String| victim.replaced_by.as_ref().is_none_or(|names| names.contains(name));
+        let pending =
+            |claim: &&Arc<Claim>| claim.deleted_at.is_none() && !claim.initialized && counts(&claim.name);
         let Some(replacement) = case.world.replacements(&victim.name).find(pending) else {
             return;
         };
