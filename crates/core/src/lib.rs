@@ -4,6 +4,7 @@
 //! Data flows top to bottom: [`model`] is what is known, [`plan()`] decides on it, [`Plan`] is the decision and
 //! [`Report`] the reasons for it.
 
+mod dice;
 mod hash;
 pub mod model;
 mod money;

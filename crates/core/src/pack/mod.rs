@@ -16,7 +16,6 @@ mod answer;
 mod budget;
 mod certificate;
 mod cover;
-mod dice;
 mod dive;
 mod dominated;
 mod exact;

@@ -1,12 +1,12 @@
 //! Takes out the nodes that give least for their money, packs their pods anew, and keeps what is cheaper.
 
 use super::budget::Budget;
-use super::dice::Dice;
 use super::greedy::Greedy;
 use super::model::Model;
 use super::number::float;
 use super::solution::{Node, Solution, weight};
 use super::stock::Stock;
+use crate::dice::Dice;
 
 /// An answer that is being improved.
 pub(super) struct Repack<'m> {

@@ -1,9 +1,9 @@
 //! What it may cost that the scheduler has a mind of its own.
 //!
 //! A plan packs pods as tightly as it can. The scheduler knows nothing of plans: it takes pods as they come and puts each
-//! on the emptiest node. Where there is room to spare both come to the same. Where there is not, a pod is left over, a
-//! machine has to be got for it, and what was to be saved is lost again. That is played through here, with the pods that
-//! move in no particular order and with the small ones first, which is the worst for the large ones.
+//! on the emptiest node, or on the fullest where it was told to. Where there is room to spare all of that comes to the
+//! same. Where there is not, a pod is left over, a machine has to be got for it, and what was to be saved is lost again;
+//! and if that is likely, it is lost again and again. So it is played through here, with the pods that move in many orders.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,21 +14,66 @@ use super::decision::Target;
 use super::draft::Drafted;
 use super::place::Place;
 use super::scene::Scene;
+use crate::dice::Dice;
+
+/// In how many orders the pods of a small plan come, for each taste that the scheduler may have.
+const ORDERS: usize = 32;
+/// How many places may be looked at altogether when plans are played through in more than one order. A plan too large for
+/// that saves so much that a machine more makes no difference.
+const LOOKS: usize = 400_000;
 
 /// What the machines cost, in millionths of a dollar per hour, that pods on the move may need beside those of the plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overflow {
-    /// When they come in no particular order.
+    /// On average.
     pub(super) likely: i64,
-    /// When those come first that are worst for the others.
+    /// When they come in the worst order that was tried.
     pub(super) worst: i64,
 }
 
-/// Plays through where the pods that move may go; in the worst order only where it is to be certain.
+/// Which of the nodes with room the scheduler prefers.
+#[derive(Clone, Copy, Debug)]
+enum Taste {
+    Emptiest,
+    Fullest,
+}
+
+/// Plays through where the pods that move may go; in more than one order only where it is to be certain.
 pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, certain: bool) -> Overflow {
     let drafts = drafted.drafts.iter().enumerate();
     let launched: Vec<Place> = drafts.map(|(number, draft)| draft.place(scene, number)).collect();
     let places: Vec<&Place> = scene.places.iter().chain(&launched).collect();
+    let (mut pods, free) = before_they_move(scene, drafted, &places);
+    let come = |pods: &[&Class], taste: Taste| {
+        let mut floor = Floor::new(scene, &places, free.clone());
+        pods.iter().fold(0, |cost: i64, class| cost.saturating_add(floor.put(class, taste)))
+    };
+    let mut dice = Dice::new();
+    shuffle(&mut pods, &mut dice);
+    let mut costs = vec![come(&pods, Taste::Emptiest)];
+    if certain {
+        let orders = (LOOKS / pods.len().saturating_mul(places.len()).max(1)).min(ORDERS);
+        for _ in 0..orders {
+            shuffle(&mut pods, &mut dice);
+            costs.extend([Taste::Emptiest, Taste::Fullest].map(|taste| come(&pods, taste)));
+        }
+    }
+    let total: i128 = costs.iter().map(|cost| i128::from(*cost)).sum();
+    let likely = i64::try_from(total / i128::try_from(costs.len()).unwrap_or(1)).unwrap_or(i64::MAX);
+    if certain {
+        // Small ones first is the worst for the large ones.
+        pods.sort_by(|one, other| one.worth.total_cmp(&other.worth));
+        costs.push(come(&pods, Taste::Emptiest));
+    }
+    Overflow { likely, worst: costs.into_iter().max().unwrap_or(0) }
+}
+
+/// The pods that will look for a place by themselves, and the room there is when all others are where they were planned.
+fn before_they_move<'s>(
+    scene: &'s Scene<'_, '_>,
+    drafted: &Drafted<'_, '_>,
+    places: &[&Place],
+) -> (Vec<&'s Class>, Vec<Amounts>) {
     let mut scattered = Vec::new();
     let mut free: Vec<Amounts> = places.iter().map(|place| place.free.clone()).collect();
     for ((class, spots, left), kept) in drafted.assignment.by_class(&scene.classes).zip(&scene.kept) {
@@ -48,17 +93,7 @@ pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, certain: bo
             scattered.extend(std::iter::repeat_n(class, moving));
         }
     }
-    let come = |pods: &[&Class]| {
-        let mut floor = Floor::new(scene, &places, free.clone());
-        pods.iter().fold(0, |cost: i64, class| cost.saturating_add(floor.put(class)))
-    };
-    shuffle(&mut scattered);
-    let likely = come(&scattered);
-    if !certain {
-        return Overflow { likely, worst: likely };
-    }
-    scattered.sort_by(|one, other| one.worth.total_cmp(&other.worth));
-    Overflow { likely, worst: come(&scattered).max(likely) }
+    (scattered, free)
 }
 
 /// Whether the pods of a class move to wherever there is room. Those that have to do with others are taken to go where
@@ -90,8 +125,12 @@ impl<'f, 'a> Floor<'f, 'a> {
     }
 
     /// Puts a pod somewhere; what a machine costs that has to be got for it.
-    fn put(&mut self, class: &'f Class) -> i64 {
-        if self.put_on_emptiest(class) {
+    fn put(&mut self, class: &'f Class, taste: Taste) -> i64 {
+        let has_come = match taste {
+            Taste::Emptiest => self.put_on_emptiest(class),
+            Taste::Fullest => self.put_on_fullest(class),
+        };
+        if has_come {
             return 0;
         }
         let candidates = &self.scene.candidates;
@@ -146,6 +185,18 @@ impl<'f, 'a> Floor<'f, 'a> {
         }
         false
     }
+
+    fn put_on_fullest(&mut self, class: &'f Class) -> bool {
+        let Self { scene, places, free, .. } = self;
+        let open = places.iter().zip(free).filter(|(place, (free, _))| {
+            place.admission.allows(class.constraint) && free.covers(&class.request)
+        });
+        let fullest = open.map(|(_, room)| room).min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let Some((free, worth)) = fullest else { return false };
+        free.take(&class.request, 1);
+        *worth = scene.worth.measure(free);
+        true
+    }
 }
 
 /// How much a place attracts pods: the emptiest does most. It may have got less since.
@@ -174,14 +225,8 @@ impl PartialEq for Lure {
 
 impl Eq for Lure {}
 
-/// Brings them into an order that has nothing to do with what they are, the same one each time.
-fn shuffle<T>(all: &mut [T]) {
-    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+fn shuffle<T>(all: &mut [T], dice: &mut Dice) {
     for end in (1..all.len()).rev() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let other = usize::try_from(state % (end as u64 + 1)).unwrap_or(0);
-        all.swap(end, other);
+        all.swap(end, dice.below(end + 1));
     }
 }

@@ -215,3 +215,19 @@ fn a_pool_that_wants_more_ways_than_would_pay_keeps_its_node() {
     assert_eq!(varied("0.30").consolidated(), ["big"]);
     assert_eq!(varied("0.45").consolidated(), NOTHING);
 }
+
+#[test]
+fn nodes_stay_whose_pods_fit_on_fewer_new_ones_only_if_they_come_in_the_right_order() {
+    let on_four = |milli: i64| {
+        let old = machine("old", 3, 16, "0.05");
+        let letters = ["a", "b", "c", "d"];
+        let cluster = Cluster::new([thrifty_with(vec![machine("new", 4, 16, "0.05")])]);
+        let cluster = letters.iter().fold(cluster, |cluster, name| cluster.standing(name, "general", &old));
+        let cluster = letters.iter().take(3).fold(cluster, |cluster, name| {
+            cluster.bound(&format!("web-{name}"), 2, asks(milli, 128), &format!("node-of-{name}"))
+        });
+        cluster.bound("half", 2, asks(700, 128), "node-of-d")
+    };
+    assert_eq!(on_four(1300).consolidated().len(), 4, "wherever they go, three new nodes are enough");
+    assert_eq!(on_four(1400).consolidated(), NOTHING, "two halves on one node leave a whole one over");
+}
