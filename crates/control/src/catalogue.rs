@@ -2,14 +2,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::join_all;
-use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
-use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{info, warn};
 use windlass_api::conditions::{self, Truth};
-use windlass_api::{NodeProvider, NodeProviderStatus, labels};
+use windlass_api::{NodeProvider, NodeProviderStatus};
 use windlass_core::Text;
 use windlass_core::model::InstanceType;
 use windlass_providers::{Clock, ErrorKind, Guarded, Provider, ProviderError, ProviderFactory};
@@ -18,7 +16,7 @@ use crate::Settings;
 use crate::controller::Bus;
 use crate::events::{Note, about};
 use crate::index::Catalogue;
-use crate::kubernetes::is_not_found;
+use crate::kubernetes::{is_not_found, write_status};
 use crate::leader::{Leadership, Led};
 
 /// The providers in use, by name.
@@ -190,12 +188,8 @@ impl Keeper {
 
     async fn write(&self, object: &NodeProvider, status: &NodeProviderStatus) {
         let api: Api<NodeProvider> = Api::all(self.client.clone());
-        let body = json!({
-            "apiVersion": "windlass.dev/v1alpha1", "kind": "NodeProvider",
-            "metadata": {"name": object.name_any(), "uid": object.uid()}, "status": status,
-        });
-        let parameters = PatchParams::apply(labels::FIELD_MANAGER).force();
-        match api.patch_status(&object.name_any(), &parameters, &Patch::Apply(body)).await {
+        let uid = object.uid().unwrap_or_default();
+        match write_status(&api, &object.name_any(), &uid, status).await {
             Ok(written) => {
                 // It may show a new specification before the watch does, which then has nothing new to say.
                 let changed = self.bus.index.lock().saw_provider(written);

@@ -215,24 +215,30 @@ impl Controller {
         let seconds = u32::try_from(self.settings.watch_timeout.as_secs()).unwrap_or(u32::MAX);
         let all = watcher::Config::default().timeout(seconds);
         let ours = all.clone().labels(&self.settings.scope_selector());
-        tokio::join!(
-            self.watch_kind::<Pod>(&all),
-            self.watch_kind::<Node>(&all),
-            self.watch_kind::<DaemonSet>(&all),
-            self.watch_kind::<Namespace>(&all),
-            self.watch_kind::<PodDisruptionBudget>(&all),
-            self.watch_kind::<PersistentVolumeClaim>(&all),
-            self.watch_kind::<PersistentVolume>(&all),
-            self.watch_kind::<StorageClass>(&all),
-            self.watch_kind::<CSINode>(&all),
-            self.watch_kind::<NodeProvider>(&ours),
-            self.watch_kind::<NodePool>(&ours),
-            self.watch_kind::<NodeClaim>(&ours),
-        );
+        let mut watches = JoinSet::new();
+        self.watch_kind::<Pod>(&mut watches, &all);
+        self.watch_kind::<Node>(&mut watches, &all);
+        self.watch_kind::<DaemonSet>(&mut watches, &all);
+        self.watch_kind::<Namespace>(&mut watches, &all);
+        self.watch_kind::<PodDisruptionBudget>(&mut watches, &all);
+        self.watch_kind::<PersistentVolumeClaim>(&mut watches, &all);
+        self.watch_kind::<PersistentVolume>(&mut watches, &all);
+        self.watch_kind::<StorageClass>(&mut watches, &all);
+        self.watch_kind::<CSINode>(&mut watches, &all);
+        self.watch_kind::<NodeProvider>(&mut watches, &ours);
+        self.watch_kind::<NodePool>(&mut watches, &ours);
+        self.watch_kind::<NodeClaim>(&mut watches, &ours);
+        // None of them ever ends by itself, and without one of them nothing is known for certain.
+        if let Some(Err(broken)) = watches.join_next().await
+            && let Ok(panic) = broken.try_into_panic()
+        {
+            std::panic::resume_unwind(panic);
+        }
     }
 
-    async fn watch_kind<K: Watched>(&self, config: &watcher::Config) {
-        watch::<K>(self.client.clone(), config.clone(), self.bus.clone(), self.clock.clone()).await;
+    /// Watches one kind in a task of its own, so that it is looked at only when it has news.
+    fn watch_kind<K: Watched>(&self, watches: &mut JoinSet<()>, config: &watcher::Config) {
+        watches.spawn(watch::<K>(self.client.clone(), config.clone(), self.bus.clone(), self.clock.clone()));
     }
 
     /// Leads whenever this process is elected, until it is told to stop.

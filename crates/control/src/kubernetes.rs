@@ -4,13 +4,39 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use kube::api::PatchParams;
-use kube::{Config, Error};
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Config, Error};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use windlass_api::labels;
 
 /// How objects are patched: in the name of Windlass.
 pub(crate) fn patching() -> PatchParams {
     PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+/// That an object is still the one that was meant, as the first step of a patch. A name alone may by now be another's.
+pub(crate) fn is_still(uid: &str) -> Value {
+    json!({"op": "test", "path": "/metadata/uid", "value": uid})
+}
+
+/// The steps of a patch.
+pub(crate) fn steps(steps: Vec<Value>) -> Result<Patch<()>, Error> {
+    serde_json::from_value(Value::Array(steps)).map(Patch::Json).map_err(Error::SerdeError)
+}
+
+/// Writes the status of an object as a whole, if it is still the one that was meant. There is one writer, and no resource
+/// version, so that someone who keeps writing to the object cannot keep us from it. An applied status would be simpler, but
+/// the API server does not look at the UID in it.
+pub(crate) async fn write_status<K: Clone + DeserializeOwned + std::fmt::Debug>(
+    api: &Api<K>,
+    name: &str,
+    uid: &str,
+    status: &impl Serialize,
+) -> Result<K, Error> {
+    let patch = steps(vec![is_still(uid), json!({"op": "add", "path": "/status", "value": status})])?;
+    api.patch_status(name, &patching(), &patch).await
 }
 
 /// The configuration of a client for the controller.
@@ -46,6 +72,12 @@ pub(crate) fn is_forbidden(error: &Error) -> bool {
 
 pub(crate) fn is_conflict(error: &Error) -> bool {
     status_code(error) == Some(409)
+}
+
+/// Whether a patch was refused because the object is gone, is not the one that was meant, or is not as it was: what is known
+/// of it has to be read anew.
+pub(crate) fn is_outdated(error: &Error) -> bool {
+    matches!(status_code(error), Some(404 | 409 | 422))
 }
 
 /// Whether the API server refused the request for good: asking again the same way gives the same answer. Everything

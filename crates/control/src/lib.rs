@@ -26,6 +26,7 @@ mod kubernetes;
 mod metrics;
 pub mod planted;
 mod queue;
+mod readable;
 mod settings;
 mod status;
 mod watch;

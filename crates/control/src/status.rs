@@ -1,13 +1,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
-use serde_json::json;
 use tokio::time::sleep;
 use tracing::warn;
 use windlass_api::conditions::{self, Truth};
-use windlass_api::{NodePool, NodePoolStatus, labels};
+use windlass_api::{NodePool, NodePoolStatus};
 use windlass_core::model::Resources;
 use windlass_core::{Price, Text};
 use windlass_providers::Clock;
@@ -16,7 +14,7 @@ use crate::Settings;
 use crate::adapt::{PoolDefinition, quantities};
 use crate::controller::Bus;
 use crate::events::{Note, about_ours};
-use crate::kubernetes::{is_conflict, is_not_found};
+use crate::kubernetes::{is_not_found, write_status};
 
 /// Says in each pool's status how many nodes it has, what they cost, and whether it can be used.
 pub(crate) struct PoolReporter {
@@ -101,17 +99,12 @@ impl PoolReporter {
     async fn write(&self, definition: &PoolDefinition, status: &NodePoolStatus) {
         let api: Api<NodePool> = Api::all(self.client.clone());
         let name = &definition.pool.name;
-        let body = json!({
-            "apiVersion": "windlass.dev/v1alpha1", "kind": "NodePool",
-            "metadata": {"name": name, "uid": definition.uid}, "status": status,
-        });
-        let parameters = PatchParams::apply(labels::FIELD_MANAGER).force();
-        match api.patch_status(name, &parameters, &Patch::Apply(body)).await {
+        match write_status(&api, name, &definition.uid, status).await {
             Ok(written) => {
                 let changed = self.bus.index.lock().saw_pool(crate::adapt::pool(&written));
                 self.bus.announce(changed);
             }
-            Err(error) if is_not_found(&error) || is_conflict(&error) => {}
+            Err(error) if is_not_found(&error) => {}
             Err(error) => {
                 warn!(pool = %name, %error, "the pool's status could not be written");
                 sleep(self.settings.retry_base).await;

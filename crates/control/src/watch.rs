@@ -9,7 +9,6 @@ use std::sync::Arc;
 use futures::{StreamExt, pin_mut};
 use jiff::Timestamp;
 use kube::api::ObjectMeta;
-use kube::core::DeserializeGuard;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -22,6 +21,7 @@ use crate::controller::Bus;
 use crate::index::{Changed, Index, Kind};
 use crate::kubernetes::{is_forbidden, is_not_found};
 use crate::planted::{Mistake, is_planted};
+use crate::readable::Readable;
 
 /// A kind of object that the index is kept up with. Nobody outside of this crate can make another.
 pub trait Watched: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static {
@@ -43,7 +43,7 @@ pub(crate) async fn watch<K: Watched>(
     bus: Arc<Bus>,
     clock: Arc<dyn Clock>,
 ) {
-    let api: Api<DeserializeGuard<K>> = Api::all(client);
+    let api: Api<Readable<K>> = Api::all(client);
     let events = watcher(api, config).backoff(WatchRetries::default());
     pin_mut!(events);
     let mut listing: BTreeSet<String> = BTreeSet::new();
@@ -110,12 +110,12 @@ fn is_closed(error: &watcher::Error) -> bool {
     }
 }
 
-fn readable<K: Watched>(object: DeserializeGuard<K>) -> Option<K> {
+fn readable<K: Watched>(object: Readable<K>) -> Option<K> {
     match object.0 {
         Ok(object) => Some(object),
-        Err(invalid) => {
-            let name = invalid.metadata.name.as_deref().unwrap_or("?");
-            warn!(kind = ?K::KIND, name, error = %invalid.error, "an object cannot be read and is left out");
+        Err(unreadable) => {
+            let name = unreadable.metadata.name.as_deref().unwrap_or("?");
+            warn!(kind = ?K::KIND, name, error = %unreadable.why, "an object cannot be read and is left out");
             None
         }
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use kube::core::DynamicObject;
+use kube::api::{DynamicObject, ObjectMeta};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_api::labels;
 use windlass_testkit::invariants::{
     ApiEvent, Change, Event, JournalEntry, Judge, Kind, ObjectName, Options, Scope, Writer,
@@ -13,6 +13,7 @@ use windlass_testkit::invariants::{
 
 use crate::api::Commit;
 use crate::cloud::CLUSTER;
+use crate::cluster::condition;
 use crate::history::{Call, CallFault};
 
 /// What is judged, and what has been found.
@@ -75,7 +76,9 @@ impl Court {
         if kind == Kind::NodeClaim {
             self.see_claim(commit);
         }
-        let Ok(object) = serde_json::from_value::<DynamicObject>(value.clone()) else { return };
+        let Some(object) = dynamic(value) else {
+            return self.find("simulation", format!("{kind} is no object: {value}"));
+        };
         // What follows from an eviction or a deletion is the API server's doing; a watch would not say whose it is either.
         let follows = kind == Kind::PodDisruptionBudget || kind == Kind::Pod && is_leaving(value);
         let writer =
@@ -177,10 +180,8 @@ impl Court {
             _ => {}
         }
         let sick = |object: &Value| {
-            let conditions = object["status"]["conditions"].as_array();
-            conditions.into_iter().flatten().any(|one| {
-                one["type"] == "Disrupted" && one["status"] == "True" && one["reason"] == json!("Sick")
-            })
+            condition(object, "Disrupted")
+                .is_some_and(|one| one["status"] == "True" && one["reason"] == "Sick")
         };
         let was_sick = commit.before.as_ref().is_some_and(|before| sick(before.value()));
         if !was_sick && sick(commit.object.value()) {
@@ -189,9 +190,15 @@ impl Court {
     }
 }
 
+/// The object as the judge reads it, without the detour by which it would be decoded from a copy.
+fn dynamic(value: &Value) -> Option<DynamicObject> {
+    let metadata = ObjectMeta::deserialize(&value["metadata"]).ok()?;
+    let rest = value.as_object()?.iter().filter(|(key, _)| *key != "metadata");
+    let data = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+    Some(DynamicObject { types: None, metadata, data: Value::Object(data) })
+}
+
 /// Whether a pod is being deleted or about to be.
 fn is_leaving(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array();
-    let evicted = conditions.into_iter().flatten().any(|one| one["type"] == "DisruptionTarget");
-    evicted || pod["metadata"].get("deletionTimestamp").is_some()
+    condition(pod, "DisruptionTarget").is_some() || pod["metadata"].get("deletionTimestamp").is_some()
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const MANY: u64 = 1000;
 
 /// Each of these begins something that is counted.
-const EXPECTED: [&str; 66] = [
+const EXPECTED: [&str; 67] = [
     // What Windlass does.
     "claim made",
     "claim made at the pool's limit",
@@ -80,6 +80,7 @@ const EXPECTED: [&str; 66] = [
     "happened: Notice",
     "machine that never joins",
     "happened: Flap",
+    "happened: KubeletDies",
 ];
 
 /// What should have occurred in so many histories and did not.

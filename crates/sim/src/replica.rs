@@ -93,6 +93,8 @@ fn settings(number: usize) -> Settings {
         repair_after: seconds(120),
         orphan_grace: seconds(90),
         sweep_interval: seconds(30),
+        // So seldom that what should have been planned for, and was not, shows.
+        plan_interval: seconds(240),
         buffer_interval: seconds(120),
         avoid_base: seconds(20),
         avoid_max: seconds(120),

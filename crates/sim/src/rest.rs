@@ -9,12 +9,13 @@ use windlass_api::labels;
 use windlass_core::model::Resources;
 
 use crate::api::Commit;
-use crate::cluster::{NAMESPACE, PodFact};
+use crate::cluster::{NAMESPACE, PodFact, condition};
 use crate::world::State;
 
-/// Cores of the smallest machine and of the largest, in millicores, and what the system takes of each.
+/// The cores of the smallest machine, in thousandths.
 const SMALLEST: i64 = 2_000;
-const SYSTEM: i64 = 100;
+/// More cores than any limit allows, of which more can be counted.
+const TOO_MANY: i64 = i64::MAX / 2;
 
 impl State {
     /// What is not as it should be at rest, if anything.
@@ -48,7 +49,7 @@ impl State {
                     conditions(claim)
                 ));
             }
-            if !is_true(claim, "Ready") {
+            if !condition(claim, "Ready").is_some_and(|ready| ready["status"] == "True") {
                 return Some(format!("claim {name} is not ready: {}", conditions(claim)));
             }
         }
@@ -125,7 +126,7 @@ impl State {
             found.allocatable.get(Resources::CPU) >= pod.cpu
                 && found.allocatable.get(Resources::MEMORY) >= pod.memory << 20
         });
-        holding.map(|found| found.capacity.get(Resources::CPU)).min().unwrap_or(i64::MAX - SYSTEM)
+        holding.map(|found| found.capacity.get(Resources::CPU)).min().unwrap_or(TOO_MANY)
     }
 
     /// Whether a pool's limits allow one more machine of this size.
@@ -159,11 +160,6 @@ impl State {
         }
         used
     }
-}
-
-fn is_true(object: &Value, kind: &str) -> bool {
-    let conditions = object["status"]["conditions"].as_array();
-    conditions.into_iter().flatten().any(|one| one["type"] == kind && one["status"] == "True")
 }
 
 /// The conditions of a claim in a few words.

@@ -1,6 +1,6 @@
 //! Carrying out effects on the provider and on the claim itself.
 
-use kube::api::{DeleteParams, Patch, Preconditions};
+use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 use tracing::{info, warn};
@@ -12,7 +12,7 @@ use super::node::first_taints;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
 use crate::index::Registrant;
-use crate::kubernetes::{is_conflict, is_not_found, patching};
+use crate::kubernetes::{is_not_found, is_outdated, is_still, patching, steps};
 use crate::planted::{Mistake, is_planted};
 
 impl Shell {
@@ -130,7 +130,7 @@ impl Shell {
 
     async fn change_claim(&self, claim: &NodeClaim, effect: &Effect) -> Result<Answer, kube::Error> {
         let api: Api<NodeClaim> = Api::all(self.client.clone());
-        let name = claim.name_any();
+        let (name, uid) = (claim.name_any(), claim.uid().unwrap_or_default());
         let outcome = match effect {
             Effect::HoldClaim => {
                 // Without a resource version: someone who keeps writing to the claim could keep us from it for ever.
@@ -142,10 +142,8 @@ impl Shell {
                 } else {
                     vec![json!({"op": "add", "path": "/metadata/finalizers/-", "value": labels::FINALIZER})]
                 };
-                let this_one = json!({"op": "test", "path": "/metadata/uid", "value": claim.uid()});
-                let patch: Vec<_> = std::iter::once(this_one).chain(added).collect();
-                let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
-                api.patch(&name, &patching(), &Patch::Json::<()>(patch)).await.map(Some)
+                let patch = steps(std::iter::once(is_still(&uid)).chain(added).collect())?;
+                api.patch(&name, &patching(), &patch).await.map(Some)
             }
             Effect::ReleaseClaim => {
                 let Some(place) =
@@ -154,16 +152,15 @@ impl Shell {
                     return Ok(Answer::Written);
                 };
                 let ours = format!("/metadata/finalizers/{place}");
-                let patch = json!([
-                    {"op": "test", "path": "/metadata/uid", "value": claim.uid()},
-                    {"op": "test", "path": ours, "value": labels::FINALIZER},
-                    {"op": "remove", "path": ours},
-                ]);
-                let patch = serde_json::from_value(patch).map_err(kube::Error::SerdeError)?;
-                api.patch(&name, &patching(), &Patch::Json::<()>(patch)).await.map(Some)
+                let patch = steps(vec![
+                    is_still(&uid),
+                    json!({"op": "test", "path": ours, "value": labels::FINALIZER}),
+                    json!({"op": "remove", "path": ours}),
+                ])?;
+                api.patch(&name, &patching(), &patch).await.map(Some)
             }
             _ => {
-                let this_one = Preconditions { uid: claim.uid(), resource_version: None };
+                let this_one = Preconditions { uid: Some(uid.clone()), resource_version: None };
                 let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
                 let answer = api.delete(&name, &parameters).await;
                 answer.map(|held_or_gone| held_or_gone.left())
@@ -178,13 +175,13 @@ impl Shell {
                 let mut index = self.bus.index.lock();
                 let changed = match held {
                     Some(left) => index.claims.wrote(left, now),
-                    None => index.claims.lost(&name, &claim.uid().unwrap_or_default(), now),
+                    None => index.claims.lost(&name, &uid, now),
                 };
                 drop(index);
                 self.bus.announce_to_planner(&changed);
                 Ok(Answer::Written)
             }
-            Err(error) if is_not_found(&error) || is_conflict(&error) => {
+            Err(error) if is_outdated(&error) => {
                 self.look_up(claim).await;
                 if is_not_found(&error) { Ok(Answer::Written) } else { Err(error) }
             }

@@ -16,7 +16,9 @@ use super::node::{cordoned_taints, opened_taints, uncordoned_taints, wanted_labe
 use super::nomination::nominate;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
-use crate::kubernetes::{is_conflict, is_not_found, patching, status_code, version};
+use crate::kubernetes::{
+    is_conflict, is_not_found, is_outdated, is_still, patching, status_code, steps, version,
+};
 
 impl Shell {
     pub(super) async fn change_node(
@@ -143,7 +145,7 @@ impl Shell {
         wanted: Vec<Value>,
         cordon: Option<bool>,
     ) -> Result<ApiNode, kube::Error> {
-        let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": &*node.uid})];
+        let mut patch = vec![is_still(&node.uid)];
         if before.is_empty() {
             patch.push(json!({"op": "test", "path": "/spec/taints", "value": null}));
             patch.push(json!({"op": "add", "path": "/spec/taints", "value": wanted}));
@@ -154,8 +156,7 @@ impl Shell {
         if let Some(cordon) = cordon {
             patch.push(json!({"op": "add", "path": "/spec/unschedulable", "value": cordon}));
         }
-        let patch = serde_json::from_value(json!(patch)).map_err(kube::Error::SerdeError)?;
-        api.patch(&node.name, &patching(), &Patch::Json::<()>(patch)).await
+        api.patch(&node.name, &patching(), &steps(patch)?).await
     }
 
     async fn delete_node(&self, api: &Api<ApiNode>, node: &Node) -> Result<Answer, kube::Error> {
@@ -210,7 +211,7 @@ pub(crate) async fn delete_node(api: &Api<ApiNode>, name: &str, uid: &str) -> Re
     let parameters = patching();
     match api.patch(name, &parameters, &Patch::Strategic(release)).await {
         Ok(_) => Ok(()),
-        Err(error) if is_not_found(&error) || is_conflict(&error) => Ok(()),
+        Err(error) if is_outdated(&error) => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -21,7 +21,7 @@ use windlass_core::model::{Node, Pod, PodId, PodState};
 use crate::adapt;
 use crate::controller::Bus;
 use crate::index::Index;
-use crate::kubernetes::{is_conflict, is_not_found, patching};
+use crate::kubernetes::{is_outdated, patching};
 use windlass_providers::Clock;
 
 /// How many pods are nominated at the same time.
@@ -147,7 +147,7 @@ pub(crate) async fn nominate(client: &Client, bus: &Bus, clock: &dyn Clock, pods
                     bus.announce_to_planner(&changed);
                 }
             }
-            Err(error) if is_not_found(&error) || is_conflict(&error) => {}
+            Err(error) if is_outdated(&error) => {}
             Err(error) => debug!(pod = %id, node, %error, "the pod could not be nominated"),
         }
     });

@@ -5,9 +5,7 @@ use std::time::Duration;
 use futures::stream::{FuturesUnordered, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node as ApiNode;
-use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
-use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -25,7 +23,7 @@ use crate::adapt;
 use crate::catalogue::Providers;
 use crate::controller::Bus;
 use crate::index::Registrant;
-use crate::kubernetes::{is_conflict, is_not_found, version};
+use crate::kubernetes::{is_outdated, version, write_status};
 use crate::planted::{Mistake, is_planted};
 
 /// More steps than any life takes in one go: a claim that wants more is looked at again in the next round, so that
@@ -90,9 +88,9 @@ impl Shell {
     /// Takes in a complete list of a provider's machines: which of its claims' machines are in it.
     pub(crate) fn listed(&self, claim: &NodeClaim, machine: Option<&Machine>) {
         self.memory(claim, |memory| memory.listed(machine));
-        let model = adapt::claim(claim);
-        let known = Outlook { ends_at: model.ends_at, drift: model.drift };
-        if machine.is_none_or(|machine| Outlook::of(machine) != known) {
+        let model = self.bus.index.lock().claims.model().get(claim.name_any().as_str()).cloned();
+        let known = model.map(|model| Outlook { ends_at: model.ends_at, drift: model.drift.clone() });
+        if machine.is_none_or(|machine| Some(Outlook::of(machine)) != known) {
             self.bus.claims.add(claim.name_any().into());
         }
     }
@@ -309,17 +307,10 @@ impl Shell {
         }
     }
 
-    /// The status is applied as a whole by its one writer and without a resource version, so that someone who keeps
-    /// writing to the claim cannot keep us from it.
     async fn write_status(&self, claim: &NodeClaim, status: &NodeClaimStatus) -> Result<(), kube::Error> {
         let api: Api<NodeClaim> = Api::all(self.client.clone());
-        let body = json!({
-            "apiVersion": "windlass.dev/v1alpha1", "kind": "NodeClaim",
-            "metadata": {"name": claim.name_any(), "uid": claim.uid()},
-            "status": status,
-        });
-        let parameters = PatchParams::apply(labels::FIELD_MANAGER).force();
-        let written = api.patch_status(&claim.name_any(), &parameters, &Patch::Apply(body)).await?;
+        let uid = claim.uid().unwrap_or_default();
+        let written = write_status(&api, &claim.name_any(), &uid, status).await?;
         let changed = self.bus.index.lock().claims.wrote(written, self.clock.now());
         self.bus.announce_to_planner(&changed);
         Ok(())
@@ -336,7 +327,7 @@ impl Shell {
             memory.errors = memory.errors.saturating_add(1);
             memory.answer.clone_from(&seen.answer);
         });
-        if is_not_found(error) || is_conflict(error) {
+        if is_outdated(error) {
             self.look_up(claim).await;
         }
         warn!(claim = claim.name_any(), %error, "the claim's status could not be written");

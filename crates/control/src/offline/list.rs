@@ -5,7 +5,6 @@ use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVo
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use kube::api::ListParams;
-use kube::core::DeserializeGuard;
 use kube::{Api, Client, ResourceExt as _};
 use windlass_api::{NodeClaim, NodePool, NodeProvider};
 
@@ -13,6 +12,7 @@ use super::Cluster;
 use crate::buffers;
 use crate::index::Kind;
 use crate::kubernetes::{is_forbidden, is_not_found};
+use crate::readable::Readable;
 use crate::watch::Watched;
 
 /// How many objects are asked for at once.
@@ -83,7 +83,7 @@ impl Cluster {
         notes: &mut Vec<String>,
         take: impl Fn(&mut Self, K),
     ) -> Result<(), ListError> {
-        let api: Api<DeserializeGuard<K>> = Api::all(client.clone());
+        let api: Api<Readable<K>> = Api::all(client.clone());
         let mut parameters = parameters.clone();
         loop {
             let page = match api.list(&parameters).await {
@@ -104,10 +104,10 @@ impl Cluster {
                 let name = object.name_any();
                 match object.0 {
                     Ok(object) => take(self, object),
-                    Err(invalid) => notes.push(format!(
+                    Err(unreadable) => notes.push(format!(
                         "{:?} {name} of the cluster cannot be read and is left out: {}",
                         K::KIND,
-                        invalid.error
+                        unreadable.why
                     )),
                 }
             }

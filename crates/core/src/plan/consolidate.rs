@@ -16,6 +16,7 @@ use super::mover::{Mover, Quota, movers};
 use super::place::Place;
 use super::proposal::Proposal;
 use super::report::Reserved;
+use super::scatter::Look;
 use super::view::View;
 use super::{Trial, try_out, with_groups};
 use crate::Text;
@@ -151,10 +152,11 @@ impl Hunt<'_, '_> {
         searched.or_else(simple)?.whichever_way(self.view, &self.movers)
     }
 
-    /// Plans with some nodes on their way out; whether machines were got for their pods already, and whether it has to be
-    /// known whose pods would find no place.
-    fn try_out(&self, going: &[Text], provided: bool, by_claim: bool, search: &mut dyn Budget) -> Trial {
-        try_out(&self.without(going, provided), self.view.now, by_claim, search)
+    /// Plans with some nodes on their way out; whether machines were got for their pods already, and whether it is looked
+    /// closely.
+    fn try_out(&self, going: &[Text], provided: bool, closely: bool, search: &mut dyn Budget) -> Trial {
+        let look = if closely { Look::Close { going } } else { Look::Rough };
+        try_out(&self.without(going, provided), self.view.now, look, search)
     }
 
     /// The cluster with some nodes on their way out.

@@ -88,7 +88,7 @@ use class::Cause;
 use nodes::Fates;
 use refuge::Refuges;
 use rotate::Rotation;
-use scatter::Overflow;
+use scatter::{Look, Overflow};
 use scene::Scene;
 use view::View;
 
@@ -202,12 +202,12 @@ struct Trial {
     overflow: Overflow,
 }
 
-/// Plans without deciding anything. Whose pods would find no place need not always be known, for a first look: pods that are
-/// the same but for that are planned for at once.
-fn try_out(snapshot: &Snapshot, now: Timestamp, by_claim: bool, search: &mut dyn Budget) -> Trial {
+/// Plans without deciding anything. Whose pods would find no place need not be known for a rough look: pods that are the same
+/// but for that are planned for at once.
+fn try_out(snapshot: &Snapshot, now: Timestamp, look: Look<'_>, search: &mut dyn Budget) -> Trial {
     let view = View::new(snapshot, now);
     let mut needy = needy(&view, &sick::doubtful(&view));
-    if !by_claim {
+    if let Look::Rough = look {
         for (cause, _) in &mut needy {
             if let Cause::Moving { claim, .. } = cause {
                 *claim = Text::from("");
@@ -222,7 +222,7 @@ fn try_out(snapshot: &Snapshot, now: Timestamp, by_claim: bool, search: &mut dyn
         let unreserved =
             classes.filter(|(class, ..)| class.cause == Cause::Reserve).map(|(.., left)| left).sum();
         let (lacking, overflow) =
-            (refuges.lacking().cloned().collect(), scatter::play(scene, &drafted, by_claim));
+            (refuges.lacking().cloned().collect(), scatter::play(scene, &drafted, look));
         Trial { launches, lacking, unreserved, overflow }
     })
 }

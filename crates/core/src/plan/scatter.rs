@@ -6,7 +6,7 @@
 //! and if that is likely, it is lost again and again. So it is played through here, with the pods that move in many orders.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::amounts::{Amounts, Demand};
 use super::class::{Cause, Class};
@@ -14,6 +14,7 @@ use super::decision::Target;
 use super::draft::Drafted;
 use super::place::Place;
 use super::scene::Scene;
+use crate::Text;
 use crate::dice::Dice;
 
 /// In how many orders the pods of a small plan come, for each taste that the scheduler may have.
@@ -31,6 +32,18 @@ pub(super) struct Overflow {
     pub(super) worst: i64,
 }
 
+/// How closely a plan is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Look<'a> {
+    /// Whether it may be worth a closer look.
+    Rough,
+    /// Whether it is to be carried out.
+    Close {
+        /// The claims that are to go.
+        going: &'a [Text],
+    },
+}
+
 /// Which of the nodes with room the scheduler prefers.
 #[derive(Clone, Copy, Debug)]
 enum Taste {
@@ -38,20 +51,24 @@ enum Taste {
     Fullest,
 }
 
-/// Plays through where the pods that move may go; in more than one order only where it is to be certain.
-pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, certain: bool) -> Overflow {
+/// Plays through where the pods that move may go; in more than one order only where it is looked closely.
+pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, look: Look<'_>) -> Overflow {
     let drafts = drafted.drafts.iter().enumerate();
     let launched: Vec<Place> = drafts.map(|(number, draft)| draft.place(scene, number)).collect();
     let places: Vec<&Place> = scene.places.iter().chain(&launched).collect();
     let (mut pods, free) = before_they_move(scene, drafted, &places);
+    let hurried = match look {
+        // Nodes that nothing is launched for go at once.
+        Look::Close { going } if launched.is_empty() => classes_of(scene, going),
+        Look::Close { .. } | Look::Rough => BTreeSet::new(),
+    };
     let come = |pods: &[&Class], taste: Taste| {
-        let mut floor = Floor::new(scene, &places, free.clone());
-        pods.iter().fold(0, |cost: i64, class| cost.saturating_add(floor.put(class, taste)))
+        Floor::new(scene, &places, free.clone(), taste).take_in(pods, &hurried)
     };
     let mut dice = Dice::new();
     shuffle(&mut pods, &mut dice);
     let mut costs = vec![come(&pods, Taste::Emptiest)];
-    if certain {
+    if let Look::Close { .. } = look {
         let orders = (LOOKS / pods.len().saturating_mul(places.len()).max(1)).min(ORDERS);
         for _ in 0..orders {
             shuffle(&mut pods, &mut dice);
@@ -60,7 +77,7 @@ pub(super) fn play(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>, certain: bo
     }
     let total: i128 = costs.iter().map(|cost| i128::from(*cost)).sum();
     let likely = i64::try_from(total / i128::try_from(costs.len()).unwrap_or(1)).unwrap_or(i64::MAX);
-    if certain {
+    if let Look::Close { .. } = look {
         // Small ones first is the worst for the large ones.
         pods.sort_by(|one, other| one.worth.total_cmp(&other.worth));
         costs.push(come(&pods, Taste::Emptiest));
@@ -102,10 +119,21 @@ fn is_scattered(class: &Class) -> bool {
     matches!(class.cause, Cause::Moving { .. }) && class.relations.is_free()
 }
 
+/// The numbers of the classes whose pods are on the nodes of these claims.
+fn classes_of(scene: &Scene<'_, '_>, claims: &[Text]) -> BTreeSet<usize> {
+    let claims: BTreeSet<&Text> = claims.iter().collect();
+    let moves =
+        |class: &&Class| matches!(&class.cause, Cause::Moving { claim, .. } if claims.contains(claim));
+    scene.classes.iter().filter(moves).map(|class| class.number).collect()
+}
+
 /// The nodes while pods come to them.
 struct Floor<'f, 'a> {
     scene: &'f Scene<'f, 'a>,
     places: &'f [&'f Place],
+    taste: Taste,
+    /// Whether the machines that are on their way have come.
+    complete: bool,
     /// What is free in each place, and what that is worth.
     free: Vec<(Amounts, f64)>,
     /// For pods of each kind the places that may have room for them.
@@ -115,22 +143,39 @@ struct Floor<'f, 'a> {
 }
 
 impl<'f, 'a> Floor<'f, 'a> {
-    fn new(scene: &'f Scene<'f, 'a>, places: &'f [&'f Place], free: Vec<Amounts>) -> Self {
+    fn new(scene: &'f Scene<'f, 'a>, places: &'f [&'f Place], free: Vec<Amounts>, taste: Taste) -> Self {
         let measured = free.into_iter().map(|free| {
             let worth = scene.worth.measure(&free);
             (free, worth)
         });
         let free = measured.collect();
-        Self { scene, places, free, lanes: BTreeMap::new(), extra: Vec::new() }
+        Self { scene, places, taste, complete: false, free, lanes: BTreeMap::new(), extra: Vec::new() }
+    }
+
+    /// Takes pods in; what the machines cost that have to be got for them. Those whose nodes go at once come first, and
+    /// only to nodes that take pods by then. What is planned on machines that are still on their way helps none of them.
+    fn take_in(mut self, pods: &[&'f Class], hurried: &BTreeSet<usize>) -> i64 {
+        let (at_once, mut later): (Vec<&Class>, Vec<&Class>) =
+            pods.iter().partition(|class| hurried.contains(&class.number));
+        let stranded = at_once.into_iter().filter(|class| !self.put(class));
+        let mut all: Vec<&Class> = stranded.collect();
+        all.append(&mut later);
+        self.complete = true;
+        self.lanes.clear();
+        all.into_iter().fold(0, |cost: i64, class| cost.saturating_add(self.put_or_launch(class)))
+    }
+
+    /// Puts a pod where there is room for it; whether there is.
+    fn put(&mut self, class: &'f Class) -> bool {
+        match self.taste {
+            Taste::Emptiest => self.put_on_emptiest(class),
+            Taste::Fullest => self.put_on_fullest(class),
+        }
     }
 
     /// Puts a pod somewhere; what a machine costs that has to be got for it.
-    fn put(&mut self, class: &'f Class, taste: Taste) -> i64 {
-        let has_come = match taste {
-            Taste::Emptiest => self.put_on_emptiest(class),
-            Taste::Fullest => self.put_on_fullest(class),
-        };
-        if has_come {
+    fn put_or_launch(&mut self, class: &'f Class) -> i64 {
+        if self.put(class) {
             return 0;
         }
         let candidates = &self.scene.candidates;
@@ -159,11 +204,13 @@ impl<'f, 'a> Floor<'f, 'a> {
     }
 
     fn put_on_emptiest(&mut self, class: &'f Class) -> bool {
-        let Self { scene, places, free, lanes, .. } = self;
+        let Self { scene, places, complete, free, lanes, .. } = self;
         let lane = lanes.entry((class.constraint, &class.request)).or_insert_with(|| {
             let all = places.iter().zip(free.iter()).enumerate();
             let open = all.filter(|(_, (place, (free, _)))| {
-                place.admission.allows(class.constraint) && free.covers(&class.request)
+                (*complete || place.ready)
+                    && place.admission.allows(class.constraint)
+                    && free.covers(&class.request)
             });
             open.map(|(place, (_, (_, worth)))| Lure { worth: *worth, place }).collect()
         });
@@ -187,9 +234,11 @@ impl<'f, 'a> Floor<'f, 'a> {
     }
 
     fn put_on_fullest(&mut self, class: &'f Class) -> bool {
-        let Self { scene, places, free, .. } = self;
+        let Self { scene, places, complete, free, .. } = self;
         let open = places.iter().zip(free).filter(|(place, (free, _))| {
-            place.admission.allows(class.constraint) && free.covers(&class.request)
+            (*complete || place.ready)
+                && place.admission.allows(class.constraint)
+                && free.covers(&class.request)
         });
         let fullest = open.map(|(_, room)| room).min_by(|(_, one), (_, other)| one.total_cmp(other));
         let Some((free, worth)) = fullest else { return false };

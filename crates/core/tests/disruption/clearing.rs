@@ -221,3 +221,23 @@ fn a_pool_keeps_its_minimum_where_nothing_new_may_be_launched() {
     let one_more = Pool { min_nodes: 2, max_nodes: Some(2), ..thrifty() };
     assert_eq!(half_empty_in(one_more, "abc", 200).consolidated(), ["a"]);
 }
+
+#[test]
+fn pods_do_not_move_into_room_that_those_of_a_node_on_its_way_out_wait_for() {
+    let goes = |milli: i64| {
+        let four = || machine("four", 4, 16, "0.10");
+        let varied = Pool { template: Some("new".into()), ..thrifty_with(vec![four()]) };
+        let cluster = Cluster::new([varied]).large("old").standing("free", "general", &four());
+        let cluster = cluster.bound("big", 2, asks(2900, 128), "node-of-old");
+        let cluster = ["old", "free"].iter().fold(cluster, |cluster, name| {
+            let template = if *name == "old" { "old" } else { "new" };
+            cluster.claim_but(name, |claim| claim.template = Some(template.into()))
+        });
+        // One of its pods is to move to the node that is free, and a machine is got for the other.
+        assert_eq!(cluster.machines(), ["four"]);
+        let waiting = cluster.going_on().small("half").bound("tiny", 3, asks(milli, 128), "node-of-half");
+        waiting.claim_but("half", |claim| claim.template = Some("new".into())).decision().is_some()
+    };
+    assert!(goes(300), "there is room for all of them wherever they go");
+    assert!(!goes(400), "until the machine is there, the three have nowhere to go but to the free node");
+}

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use tokio::time::Instant;
 use windlass_testkit::invariants::{Change, Writer};
 
@@ -12,8 +11,6 @@ use super::stored::Stored;
 pub struct Commit {
     /// The resource version that it made.
     pub version: u64,
-    /// The time of day.
-    pub at: Timestamp,
     /// The moment from which on it can be seen.
     pub seen_from: Instant,
     /// What kind of object was written.
@@ -66,12 +63,6 @@ impl History {
         let versions = &self.by_kind[kind.place];
         let first = versions.partition_point(|each| *each <= version);
         versions[first..].iter().filter_map(|version| self.commit(*version))
-    }
-
-    /// The highest version that was committed at this moment or before.
-    pub fn version_at(&self, instant: Instant) -> u64 {
-        let later = self.commits.partition_point(|commit| commit.seen_from <= instant);
-        later.checked_sub(1).map_or(self.compacted, |last| self.commits[last].version)
     }
 
     pub fn compact(&mut self, version: u64) {

@@ -85,5 +85,5 @@ pub(super) fn details(group: &str, kind: &str, name: &str) -> Value {
 
 /// JSON as it goes over the wire.
 pub(super) fn bytes(value: &Value) -> Bytes {
-    Bytes::from(value.to_string())
+    Bytes::from(serde_json::to_vec(value).unwrap_or_default())
 }

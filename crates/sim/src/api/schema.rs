@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(super) struct Schema {
     pub open: bool,
     pub required: Vec<String>,
     pub choices: Vec<Value>,
-    pub pattern: Option<Regex>,
+    pub pattern: Option<Pattern>,
     pub least: Option<f64>,
     pub most: Option<f64>,
     pub min_size: Option<u64>,
@@ -30,6 +30,24 @@ pub(super) struct Schema {
     /// Whether an object may never have another spec than it was created with, which is the one rule about changes
     /// that our definitions have.
     pub spec_is_final: bool,
+}
+
+/// A pattern of texts. Most are never asked for, and to compile them all would take longer than to play a short history.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), compiled: OnceLock::new() }
+    }
+
+    fn suits(&self, value: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| Regex::new(&self.text).ok());
+        compiled.as_ref().is_none_or(|pattern| pattern.is_match(value))
+    }
 }
 
 /// What a value may be.
@@ -127,7 +145,7 @@ impl Schema {
             open: flag("x-kubernetes-preserve-unknown-fields"),
             required: texts(&schema["required"]),
             choices: schema["enum"].as_array().cloned().unwrap_or_default(),
-            pattern: schema["pattern"].as_str().and_then(|pattern| Regex::new(pattern).ok()),
+            pattern: schema["pattern"].as_str().map(Pattern::new),
             least: schema["minimum"].as_f64(),
             most: schema["maximum"].as_f64(),
             min_size: size(["minLength", "minItems", "minProperties"]),
@@ -228,7 +246,7 @@ impl Schema {
             Value::Object(map) => (map.len(), self.fault_in_map(map)),
             Value::Array(items) => (items.len(), self.fault_in_list(items)),
             Value::String(text) => {
-                let mismatch = self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text));
+                let mismatch = self.pattern.as_ref().is_some_and(|pattern| !pattern.suits(text));
                 (text.chars().count(), mismatch.then(|| Fault::new(format!("Invalid value: \"{text}\""))))
             }
             Value::Number(number) => {

@@ -96,11 +96,6 @@ impl Server {
         self.history.version()
     }
 
-    /// The highest resource version that was there at a moment.
-    pub fn version_at(&self, instant: Instant) -> u64 {
-        self.history.version_at(instant)
-    }
-
     /// The writes after a version, as far as they are remembered.
     pub fn commits_after(&self, version: u64) -> &[Commit] {
         self.history.after(version)
@@ -248,7 +243,6 @@ impl Server {
     ) {
         self.history.add(Commit {
             version: object.version(),
-            at: author.now,
             seen_from: Instant::now(),
             kind,
             change,

@@ -30,24 +30,23 @@ pub(crate) struct PodFact {
 impl PodFact {
     pub(crate) fn read(commit: &Commit, before: Option<&Self>) -> Self {
         let value = commit.object.value();
-        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(ToOwned::to_owned);
-        let amount = |pointer: &str, unit: &str| {
-            let amount = value.pointer(pointer).and_then(Value::as_str)?;
+        let (metadata, spec) = (&value["metadata"], &value["spec"]);
+        let amount = |name: &str, unit: &str| {
+            let amount = spec["containers"][0]["resources"]["requests"][name].as_str()?;
             amount.trim_end_matches(unit).parse().ok()
         };
-        let requests = "/spec/containers/0/resources/requests";
         let fact = Self {
-            name: text("/metadata/name").unwrap_or_default(),
-            app: text("/metadata/labels/app").unwrap_or_default(),
-            cpu: amount(&format!("{requests}/cpu"), "m").unwrap_or(0),
-            memory: amount(&format!("{requests}/memory"), "Mi").unwrap_or(0),
-            pool: text("/spec/nodeSelector/windlass.dev~1pool"),
-            node: text("/spec/nodeName"),
-            nominated: text("/status/nominatedNodeName"),
+            name: text(&metadata["name"]).unwrap_or_default(),
+            app: text(&metadata["labels"]["app"]).unwrap_or_default(),
+            cpu: amount("cpu", "m").unwrap_or(0),
+            memory: amount("memory", "Mi").unwrap_or(0),
+            pool: text(&spec["nodeSelector"][labels::POOL]),
+            node: text(&spec["nodeName"]),
+            nominated: text(&value["status"]["nominatedNodeName"]),
             unschedulable: condition(value, "PodScheduled").is_some_and(|found| found["status"] == "False"),
             ready: condition(value, "Ready").is_some_and(|found| found["status"] == "True"),
             since: commit.seen_from,
-            deleting: value.pointer("/metadata/deletionTimestamp").is_some(),
+            deleting: metadata.get("deletionTimestamp").is_some(),
         };
         let same = before.filter(|before| before.node == fact.node && before.deleting == fact.deleting);
         Self { since: same.map_or(fact.since, |before| before.since), ..fact }
@@ -73,27 +72,33 @@ pub(crate) struct NodeFact {
 
 impl NodeFact {
     pub(crate) fn read(value: &Value, before: Option<&Self>) -> Self {
-        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(ToOwned::to_owned);
-        let list = |pointer: &str| value.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
-        let closed = list("/spec/taints").any(|taint| taint["effect"] != "PreferNoSchedule")
-            || value.pointer("/spec/unschedulable").is_some_and(|cordoned| cordoned == true);
+        let (metadata, spec) = (&value["metadata"], &value["spec"]);
+        let closed = spec["unschedulable"] == true
+            || items(&spec["taints"]).any(|taint| taint["effect"] != "PreferNoSchedule");
         let ready = condition(value, "Ready").is_some_and(|found| found["status"] == "True");
         let same = before.filter(|before| before.ready == ready);
         Self {
-            name: text("/metadata/name").unwrap_or_default(),
-            provider_id: text("/spec/providerID"),
-            pool: text("/metadata/labels/windlass.dev~1pool"),
+            name: text(&metadata["name"]).unwrap_or_default(),
+            provider_id: text(&spec["providerID"]),
+            pool: text(&metadata["labels"][labels::POOL]),
             open: !closed,
             ready,
-            deleting: value.pointer("/metadata/deletionTimestamp").is_some(),
+            deleting: metadata.get("deletionTimestamp").is_some(),
             since: same.map_or_else(Instant::now, |before| before.since),
-            ours: list("/metadata/finalizers").any(|finalizer| finalizer == labels::FINALIZER),
+            ours: items(&metadata["finalizers"]).any(|finalizer| finalizer == labels::FINALIZER),
         }
     }
 }
 
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(ToOwned::to_owned)
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
 /// The condition of this type.
 pub(crate) fn condition<'a>(value: &'a Value, kind: &str) -> Option<&'a Value> {
-    let conditions = value.pointer("/status/conditions").and_then(Value::as_array)?;
-    conditions.iter().find(|condition| condition["type"] == kind)
+    items(&value["status"]["conditions"]).find(|condition| condition["type"] == kind)
 }

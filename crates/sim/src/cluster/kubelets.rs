@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass_api::labels::HOSTNAME;
 use windlass_core::model::Resources;
 
-use super::{Cluster, Turn};
+use super::{Cluster, Missing, Turn};
 use crate::cloud::Unit;
 
 /// How long after its last sign of life a node counts as not ready.
@@ -33,7 +33,7 @@ impl Cluster {
                 self.make_unready(turn, &node.name);
             }
             if gone && self.cloud_controller && !node.deleting && !node.ready {
-                let since = *self.missing_machine(&node.name, turn);
+                let since = self.missing_since(Missing::Machine(node.name.clone()), turn);
                 if turn.has_come(since + CLEARED) {
                     let _ = turn.server.delete("Node", None, &node.name, None, turn.today);
                 }
@@ -41,16 +41,12 @@ impl Cluster {
         }
     }
 
-    /// When it was first seen that the machine of a node is gone.
-    fn missing_machine(&mut self, node: &str, turn: &Turn<'_>) -> &tokio::time::Instant {
-        self.missing.entry(format!("machine of {node}")).or_insert(turn.now)
-    }
-
     /// A node of which nothing is heard is not ready after a while.
     fn fall_silent(&mut self, turn: &mut Turn<'_>, node: &str) {
-        let since = *self.missing.entry(format!("kubelet of {node}")).or_insert(turn.now);
+        let silent = Missing::Kubelet(node.to_owned());
+        let since = self.missing_since(silent.clone(), turn);
         if turn.has_come(since + SILENCE) {
-            self.missing.remove(&format!("kubelet of {node}"));
+            self.missing.remove(&silent);
             self.make_unready(turn, node);
         }
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 
-pub(crate) use facts::{NodeFact, PodFact};
+pub(crate) use facts::{NodeFact, PodFact, condition};
 pub(crate) use workload::App;
 
 use crate::api::{Commit, Server};
@@ -34,9 +34,20 @@ pub(crate) struct Cluster {
     apps: BTreeMap<u32, App>,
     pods: BTreeMap<String, PodFact>,
     nodes: BTreeMap<String, NodeFact>,
-    /// Since when nodes are missing that pods are on.
-    missing: BTreeMap<String, Instant>,
+    /// Since when things are missing.
+    missing: BTreeMap<Missing, Instant>,
+    /// How often the scheduler has tried pods in vain, and when it last did.
+    tried: BTreeMap<String, (u32, Instant)>,
     pods_made: u32,
+}
+
+/// Something that is not there, by the name of its node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Missing {
+    /// The node, while pods are on it.
+    Node(String),
+    Machine(String),
+    Kubelet(String),
 }
 
 /// Whatever one turn works on.
@@ -72,8 +83,14 @@ impl Cluster {
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
             missing: BTreeMap::new(),
+            tried: BTreeMap::new(),
             pods_made: 0,
         }
+    }
+
+    /// When it was first seen that something is missing.
+    fn missing_since(&mut self, what: Missing, turn: &Turn<'_>) -> Instant {
+        *self.missing.entry(what).or_insert(turn.now)
     }
 
     /// Takes note of a change on the API.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Cluster, NAMESPACE, Turn};
+use super::{Cluster, Missing, NAMESPACE, Turn};
 
 /// How long a container takes to start and to be ready.
 const STARTS: Duration = Duration::from_secs(2);
@@ -61,9 +61,12 @@ impl Cluster {
                 Some(_) => {}
             }
         }
-        self.missing.retain(|name, _| name.contains(' ') || lost.iter().any(|(_, node)| node == name));
+        self.missing.retain(|missing, _| match missing {
+            Missing::Node(name) => lost.iter().any(|(_, node)| node == name),
+            Missing::Machine(_) | Missing::Kubelet(_) => true,
+        });
         for (pod, node) in lost {
-            let since = *self.missing.entry(node).or_insert(turn.now);
+            let since = self.missing_since(Missing::Node(node), turn);
             if turn.has_come(since + GARBAGE) {
                 let _ = turn.server.delete("Pod", Some(NAMESPACE), &pod, Some(0), turn.today);
             }

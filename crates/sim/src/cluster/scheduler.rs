@@ -1,6 +1,7 @@
 //! The scheduler, as far as the apps here need it: room, taints, cordons, the pool that a pod asks for, nominations.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -29,9 +30,13 @@ impl Room {
     }
 }
 
+/// How long a pod is left alone after it was tried in vain once, and at most.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+
 impl Cluster {
     pub(super) fn schedule(&mut self, turn: &mut Turn<'_>) {
         let mut rooms = self.rooms(turn);
+        self.tried.retain(|name, _| self.pods.get(name).is_some_and(|pod| pod.node.is_none()));
         let mut waiting: Vec<&PodFact> =
             self.pods.values().filter(|pod| pod.node.is_none() && !pod.deleting).collect();
         waiting.sort_by(|a, b| (a.since, &a.name).cmp(&(b.since, &b.name)));
@@ -43,11 +48,13 @@ impl Cluster {
                 && let Some(room) = rooms.get_mut(&node.name).filter(|room| room.holds(pod))
             {
                 room.take(pod);
-                binds.push(((*pod).clone(), Some(node.name.clone())));
+                if self.is_tried(pod, turn) {
+                    binds.push(((*pod).clone(), Some(node.name.clone())));
+                }
             }
         }
         for pod in waiting {
-            if binds.iter().any(|(bound, _)| bound.name == pod.name) {
+            if binds.iter().any(|(bound, _)| bound.name == pod.name) || !self.is_tried(pod, turn) {
                 continue;
             }
             let open = self.nodes.values().filter(|node| node.open && suits(pod, node));
@@ -63,9 +70,20 @@ impl Cluster {
         for (pod, node) in binds {
             match node {
                 Some(node) => bind(turn, &pod, &node),
-                None => give_up(turn, &pod),
+                None => {
+                    let tried = self.tried.entry(pod.name.clone()).or_insert((0, turn.now));
+                    *tried = (tried.0 + 1, turn.now);
+                    give_up(turn, &pod);
+                }
             }
         }
+    }
+
+    /// Whether it is a pod's turn again.
+    fn is_tried(&self, pod: &PodFact, turn: &mut Turn<'_>) -> bool {
+        let Some((times, last)) = self.tried.get(&pod.name) else { return true };
+        let (first, most) = BACKOFF;
+        turn.has_come(*last + first.saturating_mul(2_u32.saturating_pow(times - 1)).min(most))
     }
 
     /// What is left on each node.

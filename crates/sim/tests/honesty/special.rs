@@ -5,13 +5,14 @@ use serde_json::json;
 
 use super::bodies::{Kind, Thing};
 use super::generic::{HOLD, based_on, status, uid};
-use super::request::{APPLY, Request};
+use super::request::{APPLY, JSON, Request};
 use super::specs::claim_status;
 
 /// What only objects of this kind are asked for.
 pub fn special(thing: &Thing, random: &mut Rng) -> Request {
     match thing.kind {
-        Kind::Claim | Kind::Pool => apply(thing, random),
+        Kind::Claim | Kind::Pool if random.bool() => apply(thing, random),
+        Kind::Claim | Kind::Pool => replace_status(thing, random),
         Kind::Pod if random.u8(..3) == 0 => bind(thing, random),
         Kind::Pod => evict(thing, random),
         Kind::Namespace => {
@@ -60,6 +61,18 @@ fn apply(thing: &Thing, random: &mut Rng) -> Request {
     let request = Request::new("PATCH", path).patch(APPLY, body);
     let request = if random.u8(..12) == 0 { request } else { request.ask("fieldManager", manager) };
     if random.u8(..5) == 0 { request } else { request.ask("force", "true") }
+}
+
+/// Writes the status of an object that is still the same, as Windlass does.
+fn replace_status(thing: &Thing, random: &mut Rng) -> Request {
+    let wanted = if thing.kind == Kind::Claim { claim_status(random) } else { thing.status(random) };
+    let patch = json!([
+        {"op": "test", "path": "/metadata/uid", "value": uid(thing, random)},
+        {"op": "add", "path": "/status", "value": wanted},
+    ]);
+    Request::new("PATCH", format!("{}/status", thing.path()))
+        .patch(JSON, patch)
+        .ask("fieldManager", "windlass")
 }
 
 fn bind(thing: &Thing, random: &mut Rng) -> Request {
