@@ -235,30 +235,6 @@ mod tests {
         assert_eq!(treatment(&pod, true, Some(deadline), almost), Treatment::Evict);
     }
 
-    /// How many pods are left after a round in which everything but the list of pods is answered with this status.
-    async fn left_after(status: u16) -> usize {
-        let answer = move |request: Request<Body>| async move {
-            let list = json!({"metadata": {}, "items": [pod(&json!({"name": "p", "uid": "u"}), 30)]});
-            let refusal = json!({"code": status, "reason": "", "message": "no", "status": "Failure"});
-            let (status, body) =
-                if request.method() == http::Method::GET { (200, list) } else { (status, refusal) };
-            let response = Response::builder().status(status).body(Body::from(body.to_string().into_bytes()));
-            Ok::<_, Infallible>(response.unwrap())
-        };
-        let client = Client::new(tower::service_fn(answer), "default");
-        let stuck_pod_grace = Duration::from_secs(60);
-        let (node_is_ready, deadline, now) = (true, None, NOW);
-        let drain = Drain { client: &client, node: "n", node_is_ready, deadline, stuck_pod_grace, now };
-        drain.round().await.unwrap().remaining
-    }
-
-    #[tokio::test]
-    async fn a_pod_is_gone_only_if_there_is_none_of_its_name() {
-        assert_eq!(left_after(404).await, 0);
-        assert_eq!(left_after(409).await, 1, "it may just have been written to");
-        assert_eq!(left_after(500).await, 1);
-    }
-
     #[tokio::test]
     async fn a_terminating_pod_is_waited_for_unless_its_kubelet_is_dead() {
         let leaving = pod(&json!({"name": "p", "deletionTimestamp": "1970-01-01T00:00:30Z"}), 30);
