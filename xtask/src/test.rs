@@ -25,9 +25,8 @@ const NOT_IN_CORE: [&str; 12] = [
     "rand",
 ];
 
-/// Two minutes of seeds, on both cores. Seed 46, which comes before them, still goes wrong: two plans of consolidation undo
-/// each other for ever.
-const SIMULATIONS: [&str; 8] = ["--first", "47", "--seeds", "270", "--budget", "120", "--jobs", "2"];
+/// Two minutes of seeds, on both cores.
+const SIMULATIONS: [&str; 6] = ["--seeds", "900", "--budget", "120", "--jobs", "2"];
 
 /// Check everything.
 #[derive(Debug, Args)]
