@@ -30,7 +30,7 @@ pub enum Mistake {
     DeletesStrangers,
     /// Machines without a claim are left as they are.
     IgnoresOrphans,
-    /// Machines are ended that no claim in the index stands for, without another look.
+    /// Machines are ended that no claim which a watch has shown stands for, without another look.
     EndsOrphansAtOnce,
     /// A claim's status is written over and over.
     WritesOver,

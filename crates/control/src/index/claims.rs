@@ -69,7 +69,9 @@ impl ClaimMirror {
 
     /// The name of the claim with this UID, or of the one that took over a machine launched under it.
     pub fn name_by_uid(&self, uid: &str) -> Option<&Text> {
-        self.by_uid.get(uid)
+        let unseen =
+            |name: &Text| is_planted(Mistake::EndsOrphansAtOnce) && self.unconfirmed.contains_key(name);
+        self.by_uid.get(uid).filter(|name| !unseen(name))
     }
 
     /// The names of the claims that say they have this machine: one, unless something is very wrong.
