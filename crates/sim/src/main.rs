@@ -20,7 +20,7 @@ use windlass_sim::{History, Manner, Outcome, generate, play, shrink};
 use crate::apart::Apart;
 use crate::series::Series;
 
-/// A third of a run's time goes into small pieces of memory with the C library's allocator.
+/// With the C library's allocator, three in ten of a run's instructions go into small pieces of memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

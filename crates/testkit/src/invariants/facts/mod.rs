@@ -24,7 +24,7 @@ fn items<'a>(object: &'a DynamicObject, pointer: &str) -> impl Iterator<Item = &
     at(&object.data, pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// What is at a place of an object, named as in RFC 6901 but for escapes, which cost more than all that is read here.
+/// What is at a place of an object, named as in RFC 6901 but for escapes, on which `Value::pointer` spends most of its time.
 fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     pointer.split('/').skip(1).try_fold(value, |value, key| value.get(key))
 }
