@@ -11,6 +11,12 @@ pub const POOL: &str = "windlass.dev/pool";
 /// On claims and nodes: `on-demand`, `spot` or `reserved`.
 pub const CAPACITY_TYPE: &str = "windlass.dev/capacity-type";
 
+/// On nodes whose number Cluster Autoscaler decides: their node group, the zone aside, in which groups differ that are alike
+/// to it.
+pub const NODE_GROUP: &str = "windlass.dev/group";
+/// On such nodes that have GPUs: what kind these are.
+pub const GPU: &str = "windlass.dev/gpu";
+
 /// On nodes: the UID of the claim the node stands for. Only Windlass writes it, so it survives as proof of
 /// ownership when the claim itself is gone.
 pub const CLAIM_UID: &str = "windlass.dev/claim-uid";

@@ -12,6 +12,7 @@ pub mod labels;
 
 mod crds;
 mod disruption;
+mod driver;
 mod duration;
 mod machine;
 mod node_claim;
@@ -23,6 +24,7 @@ mod size;
 
 pub use crds::crds;
 pub use disruption::{Budget, BudgetReason, ConsolidationPolicy, Disruption, Repair, RepairCondition};
+pub use driver::{ClusterAutoscalerOptions, PoolDriver};
 pub use duration::{DurationError, LimitedDuration};
 pub use machine::{NodeRequirement, RequirementOperator, Taint, TaintEffect};
 pub use node_claim::{

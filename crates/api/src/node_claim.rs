@@ -101,6 +101,8 @@ pub enum ClaimPurpose {
     Headroom,
     /// A machine found without a claim.
     Adoption,
+    /// Cluster Autoscaler asked for it.
+    ClusterAutoscaler,
 }
 
 /// One way to get the machine.

@@ -5,7 +5,10 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiQuantity, Disruption, Headroom, LimitedDuration, NodeRequirement, Pace, Taint, Utilization};
+use crate::{
+    ApiQuantity, ClusterAutoscalerOptions, Disruption, Headroom, LimitedDuration, NodeRequirement, Pace,
+    PoolDriver, Taint, Utilization,
+};
 
 /// What kind of nodes Windlass may create, how many, and how they are treated.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -29,6 +32,7 @@ use crate::{ApiQuantity, Disruption, Headroom, LimitedDuration, NodeRequirement,
     printcolumn(name = "Cost/h", type_ = "string", json_path = ".status.costPerHour"),
     printcolumn(name = "CPU", type_ = "string", json_path = ".status.resources.cpu"),
     printcolumn(name = "Memory", type_ = "string", json_path = ".status.resources.memory"),
+    printcolumn(name = "Driver", type_ = "string", json_path = ".spec.driver", priority = 1),
     printcolumn(name = "Weight", type_ = "integer", json_path = ".spec.weight", priority = 1),
     printcolumn(name = "Min", type_ = "integer", json_path = ".spec.minNodes", priority = 1),
     printcolumn(
@@ -42,11 +46,27 @@ use crate::{ApiQuantity, Disruption, Headroom, LimitedDuration, NodeRequirement,
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("!has(self.replicas) || (!has(self.headroom) && !has(self.utilization) && (!has(self.minNodes) || self.minNodes == 0))")
-        .message("replicas fixes the number of nodes: leave minNodes, headroom and utilization out")
+        .message("replicas fixes the number of nodes: leave minNodes, headroom and utilization out"),
+    validation = Rule::new("!has(self.driver) || self.driver == 'Windlass' || (!has(self.replicas) && !has(self.headroom) && !has(self.utilization))")
+        .message("Cluster Autoscaler decides how many nodes the pool has: leave replicas, headroom and utilization out"),
+    validation = Rule::new("!has(self.clusterAutoscaler) || (has(self.driver) && self.driver == 'ClusterAutoscaler')")
+        .message("clusterAutoscaler has a meaning only with the driver ClusterAutoscaler")
 )]
 pub struct NodePoolSpec {
     /// The NodeProvider that the machines come from.
     pub provider_ref: ObjectRef,
+
+    /// Who decides how many nodes the pool has: `Windlass`, or `ClusterAutoscaler` for one that is connected by gRPC. With
+    /// the latter Windlass launches and gives back what it is told to, within `limits`, and nothing by itself: `weight`,
+    /// `performance`, `minValues`, `expireAfter`, stabilization windows and all of `disruption` have no effect, and
+    /// `replicas`, `headroom` and `utilization` are refused. Default `Windlass`.
+    #[serde(default)]
+    pub driver: PoolDriver,
+
+    /// How Cluster Autoscaler treats the pool's nodes where that is to be other than its flags say. From its version 1.35 on,
+    /// wherever this is there, it takes a node that has joined and is not ready yet for one that is broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_autoscaler: Option<ClusterAutoscalerOptions>,
 
     /// Pools with a higher weight are tried first. Default 0.
     #[serde(default)]
@@ -67,7 +87,8 @@ pub struct NodePoolSpec {
     #[schemars(schema_with = "ApiQuantity::map_of_non_negative")]
     pub limits: BTreeMap<String, ApiQuantity>,
 
-    /// The number of nodes the pool keeps even when nothing runs on them; restored when nodes are lost. Default 0.
+    /// The number of nodes the pool keeps even when nothing runs on them; restored when nodes are lost. Where Cluster
+    /// Autoscaler decides, it restores them if it runs with `--enforce-node-group-min-size`. Default 0.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10000))]
     pub min_nodes: i32,

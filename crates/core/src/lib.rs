@@ -4,6 +4,7 @@
 //! Data flows top to bottom: [`model`] is what is known, [`plan()`] decides on it, [`Plan`] is the decision and
 //! [`Report`] the reasons for it.
 
+mod ceiling;
 mod dice;
 mod hash;
 pub mod model;
@@ -13,6 +14,7 @@ mod quantity;
 pub mod pack;
 pub mod plan;
 
+pub use ceiling::Ceiling;
 pub use hash::stable_hash;
 pub use money::{Price, PriceError};
 pub use plan::{Plan, Report, plan};

@@ -29,6 +29,9 @@ pub fn claim(claim: &NodeClaim) -> Claim {
         disrupted: disrupted(status).or(decided.as_ref().map(|(reason, _)| *reason)),
         decision: decided.map(|(_, decision)| decision),
         deleting: metadata.deletion_timestamp.is_some(),
+        given_up: [conditions::LAUNCHED, conditions::REGISTERED].into_iter().any(|kind| {
+            conditions::find(&status.conditions, kind).is_some_and(|condition| condition.status == "False")
+        }),
         created_at: metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         initialized_at: conditions::find(&status.conditions, conditions::INITIALIZED)
             .filter(|condition| condition.status == "True")

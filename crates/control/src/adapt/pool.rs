@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PodTemplateSpec, Toleration};
 use windlass_api::{
-    ConsolidationPolicy, HeadroomPods, LimitedDuration, NodePool, NodePoolSpec, NodePoolStatus,
-    NodeRequirement, RequirementOperator, Taint,
+    ClusterAutoscalerOptions, ConsolidationPolicy, HeadroomPods, LimitedDuration, NodePool, NodePoolSpec,
+    NodePoolStatus, NodeRequirement, PoolDriver, RequirementOperator, Taint,
 };
 use windlass_core::model::{
-    Consolidation, Labels, Operator, Performance, Pod, PodId, Pool, Requirement, RequirementError,
+    Consolidation, Driver, Labels, Operator, Performance, Pod, PodId, Pool, Requirement, RequirementError,
     Requirements, Resources, Utilization, well_known,
 };
 use windlass_core::{Price, Quantity, Text};
@@ -29,6 +29,8 @@ pub struct PoolDefinition {
     pub pool: Pool,
     /// When its nodes are taken for sick.
     pub repair: Repair,
+    /// What Cluster Autoscaler is told beyond its flags, where the pool wants that.
+    pub options: Option<ClusterAutoscalerOptions>,
     /// Pods that nobody has made and for which it keeps room.
     pub reserve: Vec<Arc<Pod>>,
     /// Why it cannot be used.
@@ -74,6 +76,10 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             Err(problem) => error = Some(format!("spec.limits.{name}: {problem}")),
         }
     }
+    let driver = match spec.driver {
+        PoolDriver::Windlass => Driver::Windlass,
+        PoolDriver::ClusterAutoscaler => Driver::ClusterAutoscaler,
+    };
     let headroom = spec.headroom.clone().unwrap_or_default();
     let reserve = headroom.pods.as_ref().map_or_else(Vec::new, |pods| {
         reserved(&text(pool.metadata.name.as_ref()), pods, &template.spec.taints).unwrap_or_else(|problem| {
@@ -90,6 +96,7 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
         pool: Pool {
             name: text(pool.metadata.name.as_ref()),
             provider: spec.provider_ref.name.as_str().into(),
+            driver,
             weight: spec.weight,
             requirements: demands,
             labels: labels(&template.metadata.labels),
@@ -124,7 +131,11 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             paused: spec.paused,
             instance_types: Arc::default(),
         },
-        repair: repair(&spec.disruption.repair),
+        repair: match driver {
+            Driver::Windlass => repair(&spec.disruption.repair),
+            Driver::ClusterAutoscaler => Repair::never(),
+        },
+        options: spec.cluster_autoscaler.clone(),
         reserve,
         error,
         status: pool.status.clone().unwrap_or_default(),
@@ -207,9 +218,11 @@ fn operator(operator: RequirementOperator) -> Operator {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::{Value, json};
 
-    use super::{PoolDefinition, pool};
+    use super::{Driver, LimitedDuration, PoolDefinition, pool};
 
     fn read(spec: Value) -> PoolDefinition {
         let object = json!({"apiVersion": "windlass.dev/v1alpha1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": spec});
@@ -285,6 +298,27 @@ mod tests {
         let [fast, others] = &definition.pool.performance[..] else { panic!("{definition:?}") };
         assert_eq!((fast.percent, others.percent), (125, 90));
         assert!(fast.requirements.get("family").is_some() && others.requirements.is_empty());
+    }
+
+    #[test]
+    fn a_pool_that_others_drive_keeps_what_it_wants_of_them_and_repairs_nothing() {
+        let repair =
+            json!({"after": "5m", "conditions": [{"type": "Gpu", "status": "False", "after": "1m"}]});
+        let spec = |driver: &str| {
+            json!({
+                "providerRef": {"name": "x"}, "driver": driver, "minNodes": 2, "disruption": {"repair": repair},
+                "clusterAutoscaler": {"scaleDownUnneededTime": "5m"},
+            })
+        };
+        let driven = read(spec("ClusterAutoscaler"));
+        assert_eq!((driven.pool.driver, driven.pool.min_nodes), (Driver::ClusterAutoscaler, 2));
+        assert_eq!((driven.repair.after, driven.repair.conditions.len()), (Some(LimitedDuration::Never), 0));
+        assert_eq!(
+            driven.options.unwrap().scale_down_unneeded_time.unwrap().limit(),
+            Some(Duration::from_mins(5))
+        );
+        let own = read(spec("Windlass"));
+        assert_eq!((own.pool.driver, own.repair.conditions.len()), (Driver::Windlass, 1));
     }
 
     #[test]

@@ -12,6 +12,13 @@ pub struct Repair {
     pub conditions: Vec<(Text, Text, Duration)>,
 }
 
+impl Repair {
+    /// For nodes that others look after.
+    pub(super) fn never() -> Self {
+        Self { after: Some(LimitedDuration::Never), conditions: Vec::new() }
+    }
+}
+
 /// When nodes of a pool are taken for sick.
 pub(super) fn repair(repair: &ApiRepair) -> Repair {
     let conditions = repair.conditions.iter().filter_map(|condition| {

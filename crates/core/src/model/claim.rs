@@ -41,6 +41,8 @@ pub struct Claim {
     pub asked_to_go: bool,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// Whether it was given up: no machine was to be had, or it did not become a node.
+    pub given_up: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// When its node could first take pods.

@@ -22,7 +22,7 @@ pub use instance_type::{InstanceType, Offering, OfferingKey};
 pub use labels::{Labels, well_known};
 pub use node::{Node, NodeCondition, Readiness};
 pub use pod::{Nomination, Pod, PodId, PodOwner, PodShape, PodState};
-pub use pool::{Performance, Pool, Utilization};
+pub use pool::{Driver, Performance, Pool, Utilization};
 pub use requirement::{Operator, Requirement, RequirementError, Requirements};
 pub use resources::{ResourceName, Resources};
 pub use schedule::{Cron, CronError, Window};

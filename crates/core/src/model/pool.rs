@@ -12,6 +12,8 @@ pub struct Pool {
     pub name: Text,
     /// Where its machines come from.
     pub provider: Text,
+    /// Who decides how many nodes it has.
+    pub driver: Driver,
     /// Pools with a higher weight are tried first.
     pub weight: i32,
     /// Demands on the machines.
@@ -71,6 +73,16 @@ pub struct Pool {
     pub paused: bool,
     /// The machines on offer.
     pub instance_types: Arc<Vec<InstanceType>>,
+}
+
+/// Who decides how many nodes a pool has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Driver {
+    /// Plans do.
+    #[default]
+    Windlass,
+    /// Cluster Autoscaler does: plans put pods on the pool's nodes, and neither get nor give back any.
+    ClusterAutoscaler,
 }
 
 /// How fast some machines are compared with others.

@@ -2,17 +2,18 @@ use std::cmp::Reverse;
 
 use jiff::Timestamp;
 
-use super::admission::{Admission, without_hostname};
+use super::admission::Admission;
 use super::amounts::Amounts;
 use super::class::Class;
 use super::custom;
 use super::flexibility;
 use super::keys::Domains;
 use super::scene::Setting;
+use super::shape::{Shape, shapes_of};
 use super::view::View;
 use super::volumes::Attached;
 use crate::Text;
-use crate::model::{ClaimOffering, InstanceType, Labels, Offering, OfferingKey, Pool, Taint, well_known};
+use crate::model::{ClaimOffering, Driver, InstanceType, Labels, Offering, OfferingKey, Pool, Taint};
 
 /// One machine that a pool may launch.
 pub(super) struct Candidate<'a> {
@@ -49,26 +50,24 @@ pub(super) fn in_order<'a>(view: &View<'a>) -> Vec<&'a Pool> {
     pools
 }
 
-/// All that the pools may launch by their own requirements, in the order of the pools and then of the prices. Whether
+/// All that the pools of a driver may launch by their own requirements, in the order of the pools and then of the prices. Whether
 /// it can be had just now is another matter.
-pub(super) fn candidates<'a>(pools: &[&'a Pool], setting: &mut Setting<'_, '_>) -> Vec<Candidate<'a>> {
+pub(super) fn candidates<'a>(
+    pools: &[&'a Pool],
+    driver: Driver,
+    setting: &mut Setting<'_, '_>,
+) -> Vec<Candidate<'a>> {
     let Setting { constraints, dimensions, daemons, attachable, shared, keys, kin, .. } = setting;
     let mut candidates = Vec::new();
-    for (pool_number, pool) in pools.iter().enumerate().filter(|(_, pool)| pool.unusable.is_none()) {
+    let usable = |pool: &Pool| pool.unusable.is_none() && pool.driver == driver;
+    for (pool_number, pool) in pools.iter().enumerate().filter(|(_, pool)| usable(pool)) {
         let taints: Vec<&Taint> = pool.taints.iter().collect();
         let variants = custom::labels(pool);
         for instance_type in pool.instance_types.iter() {
             let limits = attachable.of(&pool.name, &instance_type.name);
             let mut allocatable = dimensions.promised(&instance_type.allocatable, limits);
             dimensions.attach(&mut allocatable, &Attached::new(), shared);
-            let each = instance_type.offerings.iter();
-            let each =
-                each.flat_map(|offering| variants.iter().enumerate().map(move |each| (offering, each)));
-            for (offering, (variant, own)) in each {
-                let labels = labels(pool, instance_type, offering, own);
-                if pool.requirements.check(&labels).is_err() {
-                    continue;
-                }
+            for Shape { offering, variant, labels, .. } in shapes_of(pool, instance_type, &variants) {
                 let room = daemons.leave(&allocatable, &labels, &taints, &[]);
                 candidates.push(Candidate {
                     pool,
@@ -92,15 +91,6 @@ pub(super) fn candidates<'a>(pools: &[&'a Pool], setting: &mut Setting<'_, '_>) 
     candidates.sort_by(|a, b| a.order().cmp(&b.order()));
     flexibility::level(&mut candidates);
     candidates
-}
-
-fn labels(pool: &Pool, instance_type: &InstanceType, offering: &Offering, own: &Labels) -> Labels {
-    let mut labels = pool.labels.clone();
-    labels.extend(own);
-    labels.extend(&instance_type.labels_with(offering));
-    labels.set(well_known::POOL, pool.name.clone());
-    without_hostname(&mut labels);
-    labels
 }
 
 /// The price to compare by: a machine that does more for its price is worth more of it. Machines that cost nothing are

@@ -26,7 +26,8 @@ pub(super) enum Verdict {
 /// some of them, the most expensive go.
 pub(super) fn verdicts(view: &View<'_>, assignment: &Assignment) -> BTreeMap<Text, Verdict> {
     let expected = spare::expected(assignment);
-    let standing = view.snapshot.claims.values().filter(|claim| view.stands(claim));
+    let standing = view.snapshot.claims.values();
+    let standing = standing.filter(|claim| view.stands(claim) && view.decides_about(claim));
     let mut claims: Vec<&Claim> = standing.map(AsRef::as_ref).collect();
     claims.sort_by_key(|claim| (Reverse(claim.price()), &claim.name));
     let mut spares = Spares::new(view, &expected);

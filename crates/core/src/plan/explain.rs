@@ -13,7 +13,7 @@ use super::rules::{At, Rule};
 use super::scene::Scene;
 use super::shortage::too_small;
 use super::spare;
-use crate::model::{Labels, PodId, Pool, tolerates_all};
+use crate::model::{Driver, Labels, PodId, Pool, tolerates_all};
 
 /// The reasons for what the plan does not do.
 #[derive(Default)]
@@ -112,7 +112,8 @@ fn reserves(scene: &Scene<'_, '_>, drafted: &Drafted<'_, '_>) -> Vec<Reserved> {
 /// is the nearest miss.
 fn exclusion(scene: &Scene<'_, '_>, class: &Class, pool: &Pool, drafted: &Drafted<'_, '_>) -> PoolExclusion {
     let budget = &drafted.budget;
-    let offered = offered(scene, |candidate| candidate.pool.name == pool.name);
+    let among = scene.candidates.iter().chain(&scene.elsewhere);
+    let offered: Vec<_> = among.filter(|candidate| candidate.pool.name == pool.name).collect();
     let matching: Vec<_> =
         offered.iter().copied().filter(|each| each.admission.allows(class.constraint)).collect();
     let fitting: Vec<_> = matching.iter().copied().filter(|each| each.room.covers(&class.request)).collect();
@@ -130,6 +131,8 @@ fn exclusion(scene: &Scene<'_, '_>, class: &Class, pool: &Pool, drafted: &Drafte
         Exclusion::Label { key, wanted }
     } else if fitting.is_empty() {
         too_small(scene, class, &matching, pool)
+    } else if pool.driver != Driver::Windlass {
+        Exclusion::Driver
     } else if let Some(inflexible) = inflexible(pool, &fitting) {
         inflexible
     } else if let Some(demand) = obstacle(scene, class, &fitting, drafted) {

@@ -1,14 +1,17 @@
 use super::view::{View, stays};
 use crate::Text;
-use crate::model::Pool;
+use crate::model::{Driver, Pool};
 
 /// How many nodes a pool has or will have, those that are on their way out aside.
 pub(super) fn lasting(view: &View<'_>, pool: &Text) -> usize {
     view.claims_in(pool).filter(|claim| stays(claim)).count()
 }
 
-/// How many nodes a pool lacks of its minimum when it gets so many.
+/// How many nodes a pool lacks of its minimum when it gets so many. What others decide about lacks nothing.
 pub(super) fn lacking(view: &View<'_>, pool: &Pool, gets: usize) -> usize {
+    if pool.driver != Driver::Windlass {
+        return 0;
+    }
     (pool.min_nodes as usize).saturating_sub(lasting(view, &pool.name)).saturating_sub(gets)
 }
 

@@ -56,6 +56,7 @@ mod rules;
 mod scatter;
 mod scene;
 mod sequence;
+mod shape;
 mod shortage;
 mod sick;
 mod slots;
@@ -74,6 +75,7 @@ mod worth;
 pub use decision::{Cancellation, Disruption, Launch, LaunchPurpose, Placement, Plan, Removal, Target};
 pub use report::{Exclusion, NodeReport, PoolExclusion, Report, Reserved, Unplaced};
 
+pub use shape::{Shape, shapes};
 pub use stay::why_kept;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -24,7 +24,8 @@ pub(super) struct Mover<'a> {
 
 /// The nodes that may go, those first that save most for each pod that moves.
 pub(super) fn movers<'a>(view: &View<'a>, expected: &BTreeSet<&Target>) -> Vec<Mover<'a>> {
-    let claims = view.snapshot.claims.values().filter(|claim| view.stands(claim));
+    let claims = view.snapshot.claims.values();
+    let claims = claims.filter(|claim| view.stands(claim) && view.decides_about(claim));
     let spares = Spares::new(view, &BTreeSet::new());
     let mut movers: Vec<Mover<'_>> = claims.filter_map(|claim| mover(view, claim, &spares)).collect();
     movers.retain(|mover| !expected.contains(&Target::Node(mover.node.name.clone())));

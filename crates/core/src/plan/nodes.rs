@@ -43,6 +43,10 @@ pub(super) fn fates(
     let mut fates = Fates { next_at: rotation.next_at, ..Fates::default() };
     let gets = |pool: &Text| launches.iter().filter(|launch| launch.pool == *pool).count();
     for claim in scene.view.snapshot.claims.values() {
+        if !scene.view.decides_about(claim) {
+            fates.leave_alone(scene.view, claim);
+            continue;
+        }
         if is_sick(claim) {
             let verdict = match doubtful.get(&claim.pool) {
                 Some((sick, all)) => {
@@ -139,6 +143,16 @@ fn why_it_does_not_stand(view: &View<'_>, claim: &Claim) -> String {
 impl Fates {
     fn keep(&mut self, view: &View<'_>, claim: &Claim, why: String) {
         self.report(view, claim, false, why);
+    }
+
+    /// Leaves a claim to whoever decides about it, and takes back what was decided here before.
+    fn leave_alone(&mut self, view: &View<'_>, claim: &Claim) {
+        let why = "Cluster Autoscaler decides whether it stays".to_owned();
+        match &claim.decision {
+            _ if claim.deleting => self.keep(view, claim, why_it_does_not_stand(view, claim)),
+            Some(_) => self.cancel(view, claim, why),
+            None => self.keep(view, claim, why),
+        }
     }
 
     /// Has it written down that a claim is to go, nothing taking its place.

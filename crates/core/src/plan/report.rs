@@ -141,6 +141,8 @@ pub enum Exclusion {
         /// How many.
         replicas: u32,
     },
+    /// Cluster Autoscaler decides how many nodes the pool has.
+    Driver,
     /// The pods have not waited for as long as the pool wants.
     Window {
         /// Until when they have to.
@@ -187,6 +189,9 @@ impl fmt::Display for Exclusion {
             ),
             Self::Fixed { replicas } => {
                 write!(f, "the pool has {replicas} nodes whatever pods ask for")
+            }
+            Self::Driver => {
+                f.write_str("it could serve them, and Cluster Autoscaler decides whether it grows")
             }
             Self::Window { until } => {
                 write!(f, "the pool waits until {until:.0} for whether the pods still need a machine then")

@@ -47,7 +47,8 @@ impl Rotation {
         let mut rotation = Self { next_at: next_last_call(view), ..Self::default() };
         let surplus = surplus(view);
         let mut wishes: Vec<(Wish, Option<Timestamp>, &Claim, &Node, &Pool)> = Vec::new();
-        for claim in view.snapshot.claims.values().filter(|claim| view.stands(claim)) {
+        let ours = |claim: &&Arc<Claim>| view.stands(claim) && view.decides_about(claim);
+        for claim in view.snapshot.claims.values().filter(ours) {
             let (Some(node), Some(pool)) = (view.node_of(&claim.name), view.snapshot.pools.get(&claim.pool))
             else {
                 continue;

@@ -24,7 +24,7 @@ use super::view::View;
 use super::volumes::{self, Attached, VolumeNeeds};
 use super::wishes::Wishes;
 use super::worth::Worth;
-use crate::model::{Labels, Node, Pod, PodId, PodShape, Pool};
+use crate::model::{Driver, Labels, Node, Pod, PodId, PodShape, Pool};
 
 /// All that placing and packing look at, measured and numbered.
 pub(super) struct Scene<'s, 'a> {
@@ -38,6 +38,8 @@ pub(super) struct Scene<'s, 'a> {
     pub(super) places: Vec<Place>,
     /// What could be launched.
     pub(super) candidates: Vec<Candidate<'a>>,
+    /// What only others could get, to tell for which pods.
+    pub(super) elsewhere: Vec<Candidate<'a>>,
     /// The pods that are where they are, counted.
     pub(super) tallies: Vec<Tally>,
     /// For each class the places that its pods were promised.
@@ -164,7 +166,8 @@ impl<'s, 'a> Scene<'s, 'a> {
             counted,
         };
         let waiting = patience::waiting(view, &groups, &numbers);
-        let mut candidates = candidates(pools, &mut setting);
+        let elsewhere = candidates(pools, Driver::ClusterAutoscaler, &mut setting);
+        let mut candidates = candidates(pools, Driver::Windlass, &mut setting);
         let patience_ends = patience::hold_back(&mut candidates, &waiting, view.now);
         let mut places = existing(&mut setting, &mut tallies);
         let Setting { dimensions, keys, .. } = setting;
@@ -183,6 +186,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             classes,
             places,
             candidates,
+            elsewhere,
             tallies,
             kept,
             wishes,

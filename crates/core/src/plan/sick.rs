@@ -66,6 +66,6 @@ pub(super) fn verdict(
 
 /// The sick claims that the plan may give up.
 pub(super) fn given_up(view: &View<'_>, doubtful: &BTreeMap<Text, (usize, usize)>) -> BTreeSet<Text> {
-    let sick = view.snapshot.claims.values().filter(|claim| is_sick(claim));
+    let sick = view.snapshot.claims.values().filter(|claim| is_sick(claim) && view.decides_about(claim));
     sick.filter(|claim| !doubtful.contains_key(&claim.pool)).map(|claim| claim.name.clone()).collect()
 }

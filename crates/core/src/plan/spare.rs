@@ -14,7 +14,7 @@ use super::tally::Tally;
 use super::usage::{self, Usage};
 use super::view::{View, stays};
 use crate::Text;
-use crate::model::{Claim, Pool, Utilization};
+use crate::model::{Claim, Driver, Pool, Utilization};
 
 /// The most nodes that one plan adds for a pool beside those that pods need.
 const AT_ONCE: usize = 10_000;
@@ -76,7 +76,7 @@ fn idle_wanted(
     drafts: &[Draft<'_, '_>],
     number: usize,
 ) -> usize {
-    let Some(pool) = scene.pools.get(number) else { return 0 };
+    let Some(pool) = scene.pools.get(number).filter(|pool| pool.driver == Driver::Windlass) else { return 0 };
     let used = || drafts.iter().filter(|draft| draft.first.pool_number == number && !draft.load.is_empty());
     let for_minimum = minimum::lacking(scene.view, pool, used().count());
     if pool.spare_nodes == 0 && pool.utilization.is_empty() {

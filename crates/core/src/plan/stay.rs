@@ -20,6 +20,9 @@ pub fn why_kept(snapshot: &Snapshot, now: Timestamp, claim: &str) -> Option<Stri
     let Some(pool) = snapshot.pools.get(&claim.pool) else {
         return Some(format!("its pool {} is not there", claim.pool));
     };
+    if !view.decides_about(claim) {
+        return Some("Cluster Autoscaler decides whether it stays".to_owned());
+    }
     if pool.paused {
         return Some("its pool is paused".to_owned());
     }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Text;
-use crate::model::{Claim, ClaimPhase, InstanceType, Node, Pod, PodId, Readiness, Snapshot};
+use crate::model::{Claim, ClaimPhase, Driver, InstanceType, Node, Pod, PodId, Readiness, Snapshot};
 
 /// A snapshot with what belongs together found: claims and their nodes, nodes and their pods.
 pub(super) struct View<'a> {
@@ -58,6 +58,11 @@ impl<'a> View<'a> {
         self.snapshot.claims.values().map(AsRef::as_ref).filter(move |claim| claim.pool == *pool)
     }
 
+    /// Whether it is up to plans what becomes of a claim.
+    pub(super) fn decides_about(&self, claim: &Claim) -> bool {
+        self.snapshot.pools.get(&claim.pool).is_none_or(|pool| pool.driver == Driver::Windlass)
+    }
+
     /// The pods on a node that keep it, those that come and go with it aside.
     pub(super) fn keeping(&self, node: &str) -> impl Iterator<Item = &'a Pod> {
         self.pods_on(node).iter().copied().filter(|pod| !pod.shape.belongs_to_node())
@@ -98,7 +103,7 @@ impl<'a> View<'a> {
 
 /// Whether a claim is not on its way out.
 pub(super) fn stays(claim: &Claim) -> bool {
-    !claim.deleting && claim.disrupted.is_none()
+    !claim.deleting && !claim.given_up && claim.disrupted.is_none()
 }
 
 /// Each claim's node and each node's claim. A node that we marked says itself whose it is; one that we have not come

@@ -11,6 +11,8 @@ mod cluster;
 #[cfg(test)]
 mod consolidation;
 #[cfg(test)]
+mod driven;
+#[cfg(test)]
 mod empty;
 #[cfg(test)]
 mod existing;

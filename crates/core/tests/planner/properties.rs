@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use windlass_core::model::{
-    ClaimOffering, ClaimPhase, DisruptionReason, InstanceType, PodId, PodOwner, PodShape, PodState, Pool,
-    Readiness, Resources, well_known,
+    ClaimOffering, ClaimPhase, DisruptionReason, Driver, InstanceType, PodId, PodOwner, PodShape, PodState,
+    Pool, Readiness, Resources, well_known,
 };
 use windlass_core::plan::{Launch, Target};
 use windlass_core::{Plan, Price};
@@ -257,6 +257,20 @@ proptest! {
     #[test]
     fn plans_keep_what_they_promise(cluster in any_cluster()) {
         promises_hold(&cluster);
+    }
+
+    #[test]
+    fn nothing_comes_or_goes_in_a_pool_that_others_drive(cluster in any_cluster()) {
+        let mut cluster = cluster;
+        for pool in Arc::make_mut(&mut cluster.0.pools).values_mut().filter(|pool| &*pool.name == "p1") {
+            Arc::make_mut(pool).driver = Driver::ClusterAutoscaler;
+        }
+        promises_hold(&cluster);
+        let (plan, _) = cluster.plan();
+        prop_assert!(plan.launches.iter().all(|launch| &*launch.pool != "p1"));
+        prop_assert!(plan.going().all(|(claim, ..)| &*cluster.0.claims[claim].pool != "p1"));
+        let (again, _) = cluster.clone().after(&plan).plan();
+        prop_assert!(again.is_empty(), "{}\nthen {}", told(&plan), told(&again));
     }
 
     #[test]

@@ -131,6 +131,7 @@ pub fn claim(name: &str, pool: &str, machines: &[InstanceType]) -> Claim {
         ends_at: None,
         asked_to_go: false,
         deleting: false,
+        given_up: false,
         created_at: at(0),
         initialized_at: None,
         replaces: Vec::new(),

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use windlass_api::{
-    Budget, Headroom, LimitedDuration, NodePool, NodeRequirement, RequirementOperator as Operator, labels,
+    Budget, Headroom, LimitedDuration, NodePool, NodePoolSpec, NodeRequirement, PoolDriver,
+    RequirementOperator as Operator, labels,
 };
 use windlass_core::Quantity;
 
@@ -64,6 +65,7 @@ fn sizes(pool: &NodePool) -> Result<(), Flaw> {
         let message = "replicas fixes the number of nodes: leave minNodes, headroom and utilization out";
         return Err(Flaw::new("spec", message));
     }
+    driver(spec)?;
     if let Some(Headroom { nodes, percent, pods }) = &spec.headroom
         && [nodes.is_some(), percent.is_some(), pods.is_some()].into_iter().filter(|given| *given).count()
             != 1
@@ -79,6 +81,30 @@ fn sizes(pool: &NodePool) -> Result<(), Flaw> {
         return Err(Flaw::new(format!("spec.utilization[{number}]"), message));
     }
     Ok(())
+}
+
+fn driver(spec: &NodePoolSpec) -> Result<(), Flaw> {
+    let sized = spec.replicas.is_some() || spec.headroom.is_some() || !spec.utilization.is_empty();
+    if spec.driver == PoolDriver::ClusterAutoscaler && sized {
+        let message = "Cluster Autoscaler decides how many nodes the pool has: leave replicas, headroom and utilization out";
+        return Err(Flaw::new("spec", message));
+    }
+    let Some(options) = &spec.cluster_autoscaler else { return Ok(()) };
+    if spec.driver != PoolDriver::ClusterAutoscaler {
+        let message = "clusterAutoscaler has a meaning only with the driver ClusterAutoscaler";
+        return Err(Flaw::new("spec", message));
+    }
+    let times = [
+        ("scaleDownUnneededTime", options.scale_down_unneeded_time),
+        ("scaleDownUnreadyTime", options.scale_down_unready_time),
+        ("maxNodeProvisionTime", options.max_node_provision_time),
+    ];
+    match times.into_iter().find(|(_, time)| *time == Some(LimitedDuration::Never)) {
+        Some((field, _)) => {
+            Err(Flaw::new(format!("spec.clusterAutoscaler.{field}"), "give a duration such as 10m"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn paces(pool: &NodePool) -> Result<(), Flaw> {
@@ -204,6 +230,9 @@ mod tests {
             json!({"template": {"metadata": {"annotations": {"windlass.dev/x": "y"}}}}),
             json!({"template": {"spec": {"terminationGracePeriod": "Never"}}}),
             json!({"replicas": 1, "minNodes": 1}),
+            json!({"driver": "ClusterAutoscaler", "replicas": 1}),
+            json!({"clusterAutoscaler": {}}),
+            json!({"driver": "ClusterAutoscaler", "clusterAutoscaler": {"scaleDownUnreadyTime": "Never"}}),
             json!({"headroom": {"nodes": 1, "percent": 10}}),
             json!({"utilization": [{"resource": "cpu"}]}),
             json!({"utilization": [{"resource": "cpu", "floor": 50, "ceiling": 50}]}),
