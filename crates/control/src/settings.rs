@@ -41,6 +41,9 @@ pub struct Settings {
     pub registration_deadline: Duration,
     /// How long a node may be not ready before it is replaced.
     pub repair_after: Duration,
+    /// How long a claim that came to nothing is kept where Cluster Autoscaler decides: it looks every few seconds, and what
+    /// it does not see it does not back off from.
+    pub failure_shown: Duration,
     /// How long a machine may be without a claim.
     pub orphan_grace: Duration,
     /// How far apart two answers of a provider must be that together prove a machine's absence.
@@ -107,6 +110,7 @@ impl Settings {
             launch_deadline: seconds(5 * 60),
             registration_deadline: seconds(15 * 60),
             repair_after: seconds(10 * 60),
+            failure_shown: seconds(5 * 60),
             orphan_grace: seconds(5 * 60),
             absence_interval: seconds(5),
             stuck_pod_grace: seconds(60),

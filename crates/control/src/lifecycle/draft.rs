@@ -148,12 +148,11 @@ impl<'a> Draft<'a> {
         found.is_some_and(|condition| condition.status == "True" && condition.reason == reason)
     }
 
-    /// Gives the claim up: what the condition says will not come about.
+    /// Writes down that the claim is given up: what the condition says will not come about.
     pub(super) fn give_up(&mut self, kind: &str, reason: &'static str, message: &str) {
         self.condition(kind, Truth::False, reason, message);
         self.not_ready(reason, message);
         self.note(true, reason, message);
-        self.act(Effect::DeleteClaim);
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Exit {
     NeverLaunched,
     /// Its machine did not become a node in time.
     NeverRegistered,
+    /// Cluster Autoscaler gave it back.
+    ClusterAutoscaler,
 }
 
 impl Exit {
@@ -28,6 +30,7 @@ impl Exit {
             Self::Lost => "Lost",
             Self::NeverLaunched => "NeverLaunched",
             Self::NeverRegistered => "NeverRegistered",
+            Self::ClusterAutoscaler => "ClusterAutoscaler",
         }
     }
 }
@@ -48,6 +51,11 @@ pub enum Count {
 /// where nothing was, somebody deleted the claim or its node.
 pub(super) fn why(claim: &NodeClaim, status: &NodeClaimStatus, seen: &Observation) -> (Exit, String) {
     if let Some(written) = claim.annotations().get(labels::DISRUPTION) {
+        if let Some((who, text)) = written.split_once(": ")
+            && who == Exit::ClusterAutoscaler.as_str()
+        {
+            return (Exit::ClusterAutoscaler, text.to_owned());
+        }
         let parts = written.split_once(": ").and_then(|(why, text)| Some((why.parse().ok()?, text)));
         // What others write there need not be a word that a condition may have for its reason.
         let (reason, message) = parts.unwrap_or((DisruptionReason::Manual, written));

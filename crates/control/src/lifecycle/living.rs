@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use windlass_api::conditions::{self, Truth};
 use windlass_api::{LaunchAttempt, NodeClaim, labels};
-use windlass_core::model::{DisruptionReason, Node, OfferingKey, Readiness};
+use windlass_core::model::{DisruptionReason, Driver, Node, OfferingKey, Readiness};
 use windlass_providers::{ErrorKind, ProviderError};
 
 use super::draft::{Draft, machine_uid};
@@ -35,7 +35,7 @@ pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation,
 
 fn get_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
     if draft.is_given_up(conditions::LAUNCHED) {
-        draft.act(Effect::DeleteClaim);
+        go_once_seen(draft, conditions::LAUNCHED, seen, times);
         return;
     }
     if let Some(adopt) = &claim.spec.adopt {
@@ -46,6 +46,7 @@ fn get_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, tim
             Some(Answer::Got(Ok(_) | Err(ProviderError::NotFound { .. }))) => {
                 let message = format!("there is no machine {} tagged {}", adopt.provider_id, adopt.claim_uid);
                 draft.give_up(conditions::LAUNCHED, "AdoptionFailed", &message);
+                go_once_seen(draft, conditions::LAUNCHED, seen, times);
             }
             Some(Answer::Got(Err(error))) => launch_again_later(draft, error, seen, times),
             _ => draft.act(Effect::Get(adopt.provider_id.as_str().into())),
@@ -64,13 +65,13 @@ fn get_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, tim
             launch_again_later(draft, &ProviderError::transient(message), seen, times);
         }
         Some(Answer::Launched(Err(error))) => launch_failed(draft, claim, error, seen, times),
-        _ => launch(draft, claim, times),
+        _ => launch(draft, claim, seen, times),
     }
 }
 
 /// Writes down that a launch is under way, then launches. A launch that was under way when the process was killed is
 /// asked for again under the same key, which finds the machine if there is one.
-fn launch(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
+fn launch(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
     let now = draft.now;
     let attempt = draft.status.launch.get_or_insert_with(LaunchAttempt::default);
     let started = attempt.started_at.get_or_insert(Time(now)).0;
@@ -78,10 +79,12 @@ fn launch(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
     if draft.left_of(times.launch_deadline, started).is_none() {
         let message = format!("no machine after {}s", times.launch_deadline.as_secs());
         draft.give_up(conditions::LAUNCHED, "LaunchTimeout", &message);
+        go_once_seen(draft, conditions::LAUNCHED, seen, times);
         return;
     }
     let Some(wanted) = claim.spec.offerings.get(offering) else {
         draft.give_up(conditions::LAUNCHED, "NoOffering", "the claim has no offering left to try");
+        go_once_seen(draft, conditions::LAUNCHED, seen, times);
         return;
     };
     let message = format!("{} in {}, {}", wanted.instance_type, wanted.zone, wanted.capacity_type);
@@ -119,6 +122,7 @@ fn launch_failed(
                 draft.act(Effect::Launch(usize::try_from(next).unwrap_or(usize::MAX)));
             } else {
                 draft.give_up(conditions::LAUNCHED, kind.as_str(), &message);
+                go_once_seen(draft, conditions::LAUNCHED, seen, times);
             }
         }
         _ => launch_again_later(draft, error, seen, times),
@@ -179,7 +183,7 @@ fn look_after(
             draft.not_ready(NODE_GONE, "the node was deleted");
             draft.act(Effect::DeleteClaim);
         }
-        Registrant::Nobody => wait_for_node(draft, claim, times),
+        Registrant::Nobody => wait_for_node(draft, claim, seen, times),
         Registrant::Node(node) if node.deleting => {
             draft.note(
                 false,
@@ -192,8 +196,12 @@ fn look_after(
     }
 }
 
-fn wait_for_node(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
+fn wait_for_node(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
     if is_planted(Mistake::WaitsForever) {
+        return;
+    }
+    if draft.is_given_up(conditions::REGISTERED) {
+        go_once_seen(draft, conditions::REGISTERED, seen, times);
         return;
     }
     let launched = draft.since(conditions::LAUNCHED).unwrap_or(draft.now);
@@ -210,6 +218,17 @@ fn wait_for_node(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
         times.registration_deadline.as_secs()
     );
     draft.give_up(conditions::REGISTERED, "RegistrationTimeout", &message);
+    go_once_seen(draft, conditions::REGISTERED, seen, times);
+}
+
+/// Lets a claim go that was given up. Where somebody else decides about the pool, it is kept for a while, so that they learn
+/// why; they may delete it sooner.
+fn go_once_seen(draft: &mut Draft<'_>, given_up: &str, seen: &Observation, times: &Times) {
+    let since = draft.since(given_up).filter(|_| seen.driver == Driver::ClusterAutoscaler);
+    match since.and_then(|since| draft.left_of(times.failure_shown, since)) {
+        Some(left) => draft.look_again_after(left),
+        None => draft.act(Effect::DeleteClaim),
+    }
 }
 
 fn with_node(draft: &mut Draft<'_>, claim: &NodeClaim, node: &Node, seen: &Observation, times: &Times) {

@@ -238,6 +238,7 @@ impl Shell {
         let changed = index.nomination_changed();
         let pool = index.definition(&claim.spec.pool_ref.name);
         let repair = pool.map(|definition| definition.repair.clone()).unwrap_or_default();
+        let driver = pool.map(|definition| definition.pool.driver).unwrap_or_default();
         drop(index);
         let stays = claim.metadata.deletion_timestamp.is_none() && self.settings.nominates;
         let closed = match &registrant {
@@ -260,6 +261,7 @@ impl Shell {
                 absence: memory.absence,
                 outlook: memory.outlook.clone(),
                 repair,
+                driver,
                 answer: memory.answer.take(),
                 errors: memory.errors,
                 nominations: Nominations { missing, changed, held_up, ..memory.nominations.clone() },

@@ -3,7 +3,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use windlass_api::{LimitedDuration, NodeClaim, NodeClaimStatus};
 use windlass_core::Text;
-use windlass_core::model::{OfferingKey, PodId};
+use windlass_core::model::{Driver, OfferingKey, PodId};
 use windlass_providers::{Machine, ProviderError, Termination};
 
 use super::draft::Draft;
@@ -26,6 +26,8 @@ pub struct Observation {
     pub outlook: Option<Outlook>,
     /// When the claim's node is taken for sick.
     pub repair: Repair,
+    /// Who decides about the claim's pool.
+    pub driver: Driver,
     /// How many errors there were in a row.
     pub errors: u32,
     /// How far the pods that the claim was made for are nominated to its node.
@@ -131,6 +133,7 @@ pub struct Times {
     pub launch_deadline: Duration,
     pub registration_deadline: Duration,
     pub repair_after: Duration,
+    pub failure_shown: Duration,
     pub status_interval: Duration,
     pub absence_interval: Duration,
     pub poll_interval: Duration,
@@ -144,6 +147,7 @@ impl From<&Settings> for Times {
             launch_deadline: settings.launch_deadline,
             registration_deadline: settings.registration_deadline,
             repair_after: settings.repair_after,
+            failure_shown: settings.failure_shown,
             status_interval: settings.status_interval,
             absence_interval: settings.absence_interval,
             poll_interval: settings.poll_interval,

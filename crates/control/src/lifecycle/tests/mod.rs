@@ -5,6 +5,7 @@ mod joining;
 mod launching;
 mod leaving;
 mod reasons;
+mod shown;
 mod staying;
 
 use std::sync::Arc;
@@ -14,7 +15,9 @@ use jiff::{Timestamp, ToSpan};
 use serde_json::json;
 use windlass_api::{NodeClaim, NodeClaimStatus, conditions};
 use windlass_core::Price;
-use windlass_core::model::{Effect as TaintEffect, Labels, Node, OfferingKey, Readiness, Resources, Taint};
+use windlass_core::model::{
+    Driver, Effect as TaintEffect, Labels, Node, OfferingKey, Readiness, Resources, Taint,
+};
 use windlass_providers::{Machine, MachineState, MachineTag, ProviderError};
 
 use super::{Absence, Answer, Nominations, Observation, Step, Times, step};
@@ -55,6 +58,7 @@ impl Life {
             absence: Absence::default(),
             outlook: None,
             repair: Repair::default(),
+            driver: Driver::Windlass,
             answer: None,
             errors: 0,
         };
