@@ -21,6 +21,7 @@ use windlass_providers::{Clock, ProviderFactory};
 use crate::buffers::Buffers;
 use crate::catalogue::{Keeper, Providers};
 use crate::events::{EventWriter, Events, events};
+use crate::groups::{Clerk, Desk, NodeGroups};
 use crate::index::{Changed, SharedIndex};
 use crate::leader::{Elector, Leadership, LeaseSettings, gated_client};
 use crate::lifecycle::Shell;
@@ -122,6 +123,7 @@ pub struct Controller {
     settings: Arc<Settings>,
     bus: Arc<Bus>,
     event_writer: EventWriter,
+    desk: Desk,
     stopping: watch::Sender<bool>,
 }
 
@@ -151,6 +153,7 @@ impl Controller {
             settings: Arc::new(settings),
             bus: Arc::new(bus),
             event_writer,
+            desk: Desk::default(),
             stopping: watch::Sender::new(false),
         }
     }
@@ -162,6 +165,12 @@ impl Controller {
             leadership: self.leadership.clone(),
             patience: self.settings.unready_after,
         }
+    }
+
+    /// The pools about which Cluster Autoscaler decides, also while the controller runs.
+    pub fn node_groups(&self) -> NodeGroups {
+        let (bus, leadership) = (self.bus.clone(), self.leadership.clone());
+        NodeGroups::new(bus, leadership, self.settings.clone(), self.clock.clone(), self.desk.clone())
     }
 
     /// Runs until the shutdown comes. Work under way is then finished, within bounds, and the lease released.
@@ -307,6 +316,13 @@ impl Controller {
             clock: clock.clone(),
             settings: settings.clone(),
         };
+        let clerk = Clerk {
+            bus: bus.clone(),
+            executor: executor.clone(),
+            clock: clock.clone(),
+            settings: settings.clone(),
+            desk: self.desk.clone(),
+        };
         let sweeper = Sweeper {
             client: client.clone(),
             bus: bus.clone(),
@@ -319,7 +335,11 @@ impl Controller {
         // The keeper goes first, so that the shell finds the providers that the index knows of.
         tokio::select! {
             biased;
-            _ = async { tokio::join!(keeper.run(), sweeper.run(), buffers.run(), planner.run(), reporter.run()) } => {}
+            _ = async {
+                tokio::join!(
+                    keeper.run(), sweeper.run(), buffers.run(), planner.run(), clerk.run(), reporter.run()
+                )
+            } => {}
             () = shell.run(&self.stopping) => {}
         }
     }

@@ -19,6 +19,7 @@ pub struct Metrics {
     claims_removed: Family<ByPoolAndReason, Counter>,
     disruptions_decided: Family<ByPoolAndReason, Counter>,
     disruptions_taken_back: Family<ByPool, Counter>,
+    group_orders: Family<ByPoolAndOrder, Counter>,
     launch_errors: Family<ByProviderAndKind, Counter>,
     provider_calls: Family<ByProviderAndCall, Counter>,
     watch_interruptions: Family<ByKind, Counter>,
@@ -40,6 +41,13 @@ struct ByPool {
 struct ByPoolAndReason {
     pool: String,
     reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByPoolAndOrder {
+    pool: String,
+    order: String,
+    outcome: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -67,6 +75,7 @@ impl Default for Metrics {
             claims_removed: Family::default(),
             disruptions_decided: Family::default(),
             disruptions_taken_back: Family::default(),
+            group_orders: Family::default(),
             launch_errors: Family::default(),
             provider_calls: Family::default(),
             watch_interruptions: Family::default(),
@@ -97,6 +106,7 @@ impl Metrics {
             "Claims that were to go and stayed",
             self.disruptions_taken_back.clone(),
         );
+        ours.register("group_orders", "What Cluster Autoscaler wanted done", self.group_orders.clone());
         ours.register("launch_errors", "Launches that failed", self.launch_errors.clone());
         ours.register("provider_calls", "Calls to providers", self.provider_calls.clone());
         ours.register("watch_interruptions", "Watches taken up again", self.watch_interruptions.clone());
@@ -127,6 +137,11 @@ impl Metrics {
 
     pub(crate) fn disruption_taken_back(&self, pool: &str) {
         self.disruptions_taken_back.get_or_create(&ByPool { pool: pool.to_owned() }).inc();
+    }
+
+    pub(crate) fn group_ordered(&self, pool: &str, order: &str, outcome: &str) {
+        let (pool, order, outcome) = (pool.to_owned(), order.to_owned(), outcome.to_owned());
+        self.group_orders.get_or_create(&ByPoolAndOrder { pool, order, outcome }).inc();
     }
 
     pub(crate) fn launch_failed(&self, provider: &str, kind: &str) {

@@ -31,6 +31,8 @@ pub struct ClaimMirror {
     recent: Arc<Recent>,
     by_uid: BTreeMap<Text, Text>,
     by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
+    /// How often something has changed.
+    changes: u64,
 }
 
 /// How long the UIDs of deleted claims are kept: longer than any watch event or answer can be late.
@@ -50,6 +52,16 @@ impl ClaimMirror {
     /// What was made and deleted within the last minute.
     pub fn recent(&self) -> Arc<Recent> {
         self.recent.clone()
+    }
+
+    /// A number that is another one after each change.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether a claim with this UID was there and is gone.
+    pub fn is_gone(&self, uid: &str) -> bool {
+        self.gone.contains_key(uid)
     }
 
     /// A claim by its name.
@@ -95,6 +107,7 @@ impl ClaimMirror {
     pub fn intend(&mut self, claim: &NodeClaim, now: Timestamp) {
         let name: Text = claim.name_any().into();
         if !self.objects.contains_key(&name) && !is_planted(Mistake::CountsOnlyVisible) {
+            self.changes += 1;
             let intended = Claim { created_at: now, ..adapt::claim(claim) };
             note(&mut Arc::make_mut(&mut self.recent).launches, &intended.pool, now);
             Arc::make_mut(&mut self.model).insert(name.clone(), Arc::new(intended));
@@ -107,12 +120,14 @@ impl ClaimMirror {
         if !self.intended.remove(name) {
             return Changed::nothing();
         }
+        self.changes += 1;
         Arc::make_mut(&mut self.model).remove(name);
         Changed::plan()
     }
 
     /// Takes in that nobody is creating claims any more: those that exist are about to be listed.
     pub fn forget_intentions(&mut self) {
+        self.changes += 1;
         for name in std::mem::take(&mut self.intended) {
             Arc::make_mut(&mut self.model).remove(&name);
         }
@@ -144,6 +159,7 @@ impl ClaimMirror {
                 return Changed::nothing();
             }
         }
+        self.changes += 1;
         claim.metadata.managed_fields = None;
         self.note_coming_and_going(&name, &claim);
         self.unlink(&name);
@@ -185,6 +201,7 @@ impl ClaimMirror {
             Some(known) if known.metadata.uid.as_deref() == Some(uid) => {}
             _ => return Changed::nothing(),
         }
+        self.changes += 1;
         self.unlink(name);
         self.unconfirmed.remove(name);
         self.objects.remove(name);

@@ -135,6 +135,8 @@ pub struct Index {
     /// What the last plan made of wishes for room.
     reserved: Vec<Reserved>,
     definitions: BTreeMap<Text, PoolDefinition>,
+    /// How often pools or what they are made of have changed.
+    pool_changes: u64,
     providers: BTreeMap<Text, ProviderEntry>,
     avoided_offerings: Avoidance<OfferingOf>,
     /// Pods that the nodes launched for them did not help.

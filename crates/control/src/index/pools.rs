@@ -18,6 +18,8 @@ pub struct ProviderEntry {
     pub object: Arc<NodeProvider>,
     /// What it offers.
     pub catalogue: Catalogue,
+    /// What it said last that it offers, also where it does not answer any more.
+    pub last_offer: Arc<Vec<InstanceType>>,
 }
 
 /// What a provider offers, as far as it is known.
@@ -66,6 +68,16 @@ impl Index {
         self.definitions.get(name)
     }
 
+    /// A number that is another one after each change of pools or of what they are made of.
+    pub fn pool_changes(&self) -> u64 {
+        self.pool_changes
+    }
+
+    /// What a provider said last that it offers, also where it does not answer any more.
+    pub fn last_offer(&self, provider: &str) -> Arc<Vec<InstanceType>> {
+        self.providers.get(provider).map(|entry| entry.last_offer.clone()).unwrap_or_default()
+    }
+
     /// A pool as planning sees it.
     pub fn pool(&self, name: &str) -> Option<&Arc<Pool>> {
         self.pools.get(name)
@@ -81,7 +93,11 @@ impl Index {
             known.object = Arc::new(object);
             return Changed::nothing();
         }
-        let entry = ProviderEntry { object: Arc::new(object), catalogue: Catalogue::Unknown };
+        let entry = ProviderEntry {
+            object: Arc::new(object),
+            catalogue: Catalogue::Unknown,
+            last_offer: Arc::default(),
+        };
         self.providers.insert(name, entry);
         self.rebuild_pools();
         Changed { plan: true, providers: true, ..Changed::default() }
@@ -122,6 +138,9 @@ impl Index {
         if same {
             return Changed::nothing();
         }
+        if let Catalogue::Known(types) = &catalogue {
+            entry.last_offer = types.clone();
+        }
         entry.catalogue = catalogue;
         self.rebuild_pools();
         Changed::plan()
@@ -153,6 +172,7 @@ impl Index {
 
     /// Brings together what pools are made of: their definitions, what their providers offer, and what to avoid of it.
     fn rebuild_pools(&mut self) {
+        self.pool_changes += 1;
         let offers: std::collections::BTreeMap<&Text, Result<Arc<Vec<InstanceType>>, Text>> =
             self.providers.iter().map(|(name, entry)| (name, self.offer(name, entry))).collect();
         let pools = self.definitions.values().map(|definition| {

@@ -7,7 +7,7 @@ use windlass_api::{
     labels,
 };
 use windlass_core::Text;
-use windlass_core::model::Labels;
+use windlass_core::model::{self, Labels};
 use windlass_core::plan::{Launch, LaunchPurpose};
 use windlass_providers::Machine;
 
@@ -26,18 +26,10 @@ pub(super) fn launched_claim(
         LaunchPurpose::Replacement => ClaimPurpose::Replacement,
         LaunchPurpose::Headroom => ClaimPurpose::Headroom,
     };
-    let offerings = launch.offerings.iter().map(|offering| ClaimOffering {
-        instance_type: offering.key.instance_type.to_string(),
-        zone: offering.key.zone.to_string(),
-        capacity_type: offering.key.capacity_type.to_string(),
-        price: offering.price.to_string(),
-        capacity: quantities(&offering.capacity),
-        allocatable: quantities(&offering.allocatable),
-    });
     let pods = launch.pods.iter().map(ToString::to_string).collect();
     let reason = ClaimReason { purpose, message: launch.message.clone(), pods };
     let mut claim = base(name, pool, scope, reason);
-    claim.spec.offerings = offerings.collect();
+    claim.spec.offerings = launch.offerings.iter().map(offering).collect();
     // What is known of the node in advance, so that pods can be planned onto it before it is there.
     claim.spec.labels.extend(map(&launch.labels));
     claim.spec.labels.remove(labels::POOL);
@@ -46,6 +38,23 @@ pub(super) fn launched_claim(
         let annotations = claim.metadata.annotations.get_or_insert_default();
         annotations.insert(labels::REPLACES.to_owned(), names.join(","));
     }
+    claim
+}
+
+/// The claim for a machine that Cluster Autoscaler asks for: it is to be exactly this one.
+pub(crate) fn asked_claim(
+    name: String,
+    wanted: &model::ClaimOffering,
+    node_labels: &Labels,
+    message: String,
+    pool: &PoolDefinition,
+    scope: Option<&str>,
+) -> NodeClaim {
+    let reason = ClaimReason { purpose: ClaimPurpose::ClusterAutoscaler, message, pods: Vec::new() };
+    let mut claim = base(name, pool, scope, reason);
+    claim.spec.offerings = vec![offering(wanted)];
+    claim.spec.labels.extend(map(node_labels));
+    claim.spec.labels.remove(labels::POOL);
     claim
 }
 
@@ -64,6 +73,17 @@ pub(crate) fn adopted_claim(machine: &Machine, pool: &PoolDefinition, scope: Opt
         claim_uid: machine.tag.claim_uid.to_string(),
     });
     claim
+}
+
+fn offering(offering: &model::ClaimOffering) -> ClaimOffering {
+    ClaimOffering {
+        instance_type: offering.key.instance_type.to_string(),
+        zone: offering.key.zone.to_string(),
+        capacity_type: offering.key.capacity_type.to_string(),
+        price: offering.price.to_string(),
+        capacity: quantities(&offering.capacity),
+        allocatable: quantities(&offering.allocatable),
+    }
 }
 
 fn base(name: String, definition: &PoolDefinition, scope: Option<&str>, reason: ClaimReason) -> NodeClaim {

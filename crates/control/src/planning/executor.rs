@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams, Patch, PostParams, Preconditions};
@@ -12,12 +11,13 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 use windlass_api::{NodeClaim, labels};
-use windlass_core::Plan;
-use windlass_core::model::DisruptionReason;
+use windlass_core::model::{DisruptionReason, Driver};
 use windlass_core::plan::{Cancellation, Disruption, Launch, LaunchPurpose, Removal};
+use windlass_core::{Plan, Text};
 use windlass_providers::Clock;
 
 use super::claim::launched_claim;
+use super::room::Room;
 use crate::Settings;
 use crate::adapt;
 use crate::controller::Bus;
@@ -27,6 +27,15 @@ use crate::planted::{Mistake, is_planted};
 
 /// How many claims are written at the same time.
 const WRITES_AT_ONCE: usize = 16;
+
+/// What a claim must still be for it to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Still {
+    /// The same claim, whatever has become of it.
+    There,
+    /// As it was looked at: nobody has written anything since.
+    Unchanged,
+}
 
 /// Turns decisions into claims: creates them, annotates them, deletes them, and does nothing else.
 pub(crate) struct Executor {
@@ -55,18 +64,12 @@ impl Executor {
     pub(crate) async fn carry_out(self: &Arc<Self>, plan: &Plan, creations: &mut JoinSet<()>) {
         let names: Vec<String> = plan.launches.iter().map(|launch| self.name(&launch.pool)).collect();
         let needless = self.decide_all(plan, &names).await;
-        for (number, (launch, name)) in plan.launches.iter().zip(names).enumerate() {
-            if needless.contains(&number) {
-                continue;
-            }
-            if is_planted(Mistake::MakesTwice)
-                && let Some(creation) = self.launch(launch, format!("{name}-again"))
-            {
-                creations.spawn(creation);
-            }
-            if let Some(creation) = self.launch(launch, name) {
-                creations.spawn(creation);
-            }
+        let launches = plan.launches.iter().zip(names).enumerate();
+        let needed = launches.filter(|(number, _)| !needless.contains(number)).map(|(_, launch)| launch);
+        for (claim, pool_uid) in self.intend(needed.collect()) {
+            let executor = self.clone();
+            // Whoever planned it learns from the index what came of it.
+            creations.spawn(async move { drop(executor.make(claim, &pool_uid).await) });
         }
         stream::iter(&plan.cancellations)
             .for_each_concurrent(WRITES_AT_ONCE, |cancellation| self.cancel(cancellation))
@@ -163,27 +166,45 @@ impl Executor {
         }
     }
 
-    /// Counts the claim for a launch from now on; what is returned creates it.
-    fn launch(self: &Arc<Self>, launch: &Launch, name: String) -> Option<BoxFuture<'static, ()>> {
-        let pool = self.bus.index.lock().definition(&launch.pool).cloned()?;
-        let claim = launched_claim(name, launch, &pool, self.settings.scope.as_deref());
-        self.bus.index.lock().claims.intend(&claim, self.clock.now());
-        let (executor, launch) = (self.clone(), launch.clone());
-        Some(Box::pin(async move { executor.create_for(&launch, claim, &pool.uid).await }))
+    /// Counts the claims for launches from now on: what is returned is to be created. Since the plan was made others may
+    /// have got machines under the same limits, or may decide about a pool; what is left out for that is planned anew.
+    fn intend(&self, launches: Vec<(&Launch, String)>) -> Vec<(NodeClaim, Text)> {
+        let (mut index, now) = (self.bus.index.lock(), self.clock.now());
+        let mut room = Room::new(&index, &self.settings.plan, now);
+        let mut intended = Vec::new();
+        for (launch, name) in launches {
+            let Some(pool) = index.definition(&launch.pool).cloned() else { continue };
+            let again = is_planted(Mistake::MakesTwice).then(|| format!("{name}-again"));
+            for name in [name].into_iter().chain(again) {
+                let claim = launched_claim(name, launch, &pool, self.settings.scope.as_deref());
+                let counted = adapt::claim(&claim).counted();
+                if pool.pool.driver == Driver::Windlass && room.take(&pool.pool, &counted) {
+                    index.claims.intend(&claim, now);
+                    intended.push((claim, pool.uid.clone()));
+                } else {
+                    info!(pool = %launch.pool, "what was to be launched is planned anew");
+                    self.bus.plan.notify_one();
+                }
+            }
+        }
+        intended
     }
 
-    async fn create_for(&self, launch: &Launch, claim: NodeClaim, pool_uid: &str) {
-        let about_pool = about_ours("NodePool", &launch.pool, pool_uid);
-        let name = claim.name_any();
+    /// Creates a claim that was counted already, and tells what came of it.
+    pub(crate) async fn make(&self, claim: NodeClaim, pool_uid: &str) -> Result<(), kube::Error> {
+        let (name, pool, why) =
+            (claim.name_any(), claim.spec.pool_ref.name.clone(), claim.spec.reason.clone());
+        let about_pool = about_ours("NodePool", &pool, pool_uid);
         match self.create(claim).await {
             Ok(_) => {
-                info!(claim = name, pool = %launch.pool, why = launch.message, "claim made");
-                self.bus.metrics.claim_created(&launch.pool, &launch.purpose);
-                let message = format!("claim {name}: {}", launch.message);
+                info!(claim = name, pool, why = why.message, "claim made");
+                self.bus.metrics.claim_created(&pool, &why.purpose);
+                let message = format!("claim {name}: {}", why.message);
                 self.bus.events.say(Note { about: about_pool, warning: false, reason: "ScaleUp", message });
+                Ok(())
             }
             Err(error) => {
-                warn!(pool = %launch.pool, %error, "the claim was refused");
+                warn!(pool, %error, "the claim was refused");
                 let changed = self.bus.index.lock().claims.refused(&name);
                 self.bus.announce(changed);
                 let message = format!("the API server refused a claim: {error}");
@@ -193,6 +214,7 @@ impl Executor {
                     reason: "ClaimRefused",
                     message,
                 });
+                Err(error)
             }
         }
     }
@@ -237,7 +259,7 @@ impl Executor {
         if claim.uid().as_deref() != Some(&*removal.uid) {
             return;
         }
-        match self.delete(&claim, removal).await {
+        match self.delete_if_so(&claim, removal).await {
             Ok(true) => {
                 info!(claim = %removal.claim, reason = ?removal.reason, why = removal.message, "claim deleted");
                 // It is counted by its lifecycle, once its machine is gone.
@@ -254,25 +276,45 @@ impl Executor {
     }
 
     /// Deletes a claim if what the plan saw still holds; whether it did.
-    async fn delete(&self, claim: &NodeClaim, removal: &Removal) -> Result<bool, kube::Error> {
+    async fn delete_if_so(&self, claim: &NodeClaim, removal: &Removal) -> Result<bool, kube::Error> {
         if removal.reason == DisruptionReason::Empty && !self.is_empty(claim).await? {
             return Ok(false);
         }
-        let api: Api<NodeClaim> = Api::all(self.client.clone());
         let why = format!("{}: {}", removal.reason.as_str(), removal.message);
         // The UID makes sure that it is this very claim. Its resource version would not make it safer, since what matters
         // is what is on the node, and would let anyone who keeps writing to the claim keep it for ever.
-        if claim.annotations().get(labels::DISRUPTION) != Some(&why) {
-            let body = json!({"metadata": {"uid": claim.uid(), "annotations": {labels::DISRUPTION: why}}});
-            api.patch(&claim.name_any(), &patching(), &Patch::Merge(body)).await?;
+        self.delete(claim, Some(why), Still::There).await?;
+        Ok(true)
+    }
+
+    /// Writes down why a claim goes, and deletes it.
+    pub(crate) async fn delete(
+        &self,
+        claim: &NodeClaim,
+        why: Option<String>,
+        still: Still,
+    ) -> Result<(), kube::Error> {
+        let api: Api<NodeClaim> = Api::all(self.client.clone());
+        let (name, turn) = (claim.name_any(), self.writes.acquire().await);
+        let same = |version: Option<String>| version.filter(|_| still == Still::Unchanged);
+        let mut version = same(claim.resource_version());
+        if why.is_some() && claim.annotations().get(labels::DISRUPTION) != why.as_ref() {
+            let mut metadata = json!({"uid": claim.uid(), "annotations": {labels::DISRUPTION: why}});
+            if let Some(version) = &version {
+                metadata["resourceVersion"] = json!(version);
+            }
+            let body = Patch::Merge(json!({"metadata": metadata}));
+            version = same(api.patch(&name, &patching(), &body).await?.resource_version());
         }
-        let this_one = Preconditions { uid: claim.uid(), resource_version: None };
+        let this_one = Preconditions { uid: claim.uid(), resource_version: version };
         let parameters = DeleteParams { preconditions: Some(this_one), ..DeleteParams::default() };
-        if let Some(deleted) = api.delete(&claim.name_any(), &parameters).await?.left() {
+        let deleted = api.delete(&name, &parameters).await?.left();
+        drop(turn);
+        if let Some(deleted) = deleted {
             let changed = self.bus.index.lock().claims.wrote(deleted, self.clock.now());
             self.bus.announce(changed);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Asks the API server itself, since what the watch has shown may be old.
@@ -286,7 +328,8 @@ impl Executor {
         Ok(!pods.items.iter().any(keeps))
     }
 
-    fn name(&self, pool: &str) -> String {
+    /// A name for a new claim.
+    pub(crate) fn name(&self, pool: &str) -> String {
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         // No vowels and no digits that look like letters: such names spell nothing and are easy to read out.
         let alphabet: Vec<char> = "bcdfghjklmnpqrstvwxz2456789".chars().collect();

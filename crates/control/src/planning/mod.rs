@@ -4,6 +4,7 @@
 mod claim;
 mod executor;
 mod futile;
+mod room;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +23,9 @@ use windlass_core::plan::plan_within;
 use windlass_core::{Plan, Report, plan};
 use windlass_providers::Clock;
 
-pub(crate) use claim::adopted_claim;
-pub(crate) use executor::Executor;
+pub(crate) use claim::{adopted_claim, asked_claim};
+pub(crate) use executor::{Executor, Still};
+pub(crate) use room::Room;
 
 use crate::Settings;
 use crate::controller::Bus;
