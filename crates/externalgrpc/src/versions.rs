@@ -126,31 +126,36 @@ mod tests {
     use super::SpanError;
     use crate::wire::{KubernetesDuration, NodeGroupAutoscalingOptions, PricingNodePriceRequest};
 
-    fn at(seconds: i64) -> Option<Timestamp> {
-        Some(Timestamp { seconds, nanos: 0 })
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp { seconds, nanos: 0 }
     }
 
     #[test]
     fn a_span_is_read_from_the_old_fields_and_from_the_new_ones() {
-        let old = PricingNodePriceRequest { start_time: at(100), end_time: at(160), ..Default::default() };
+        let old = PricingNodePriceRequest {
+            start_time: Some(at(100)),
+            end_time: Some(at(160)),
+            ..Default::default()
+        };
         assert_eq!(old.span(), Ok(Duration::from_secs(60)));
-        let both = PricingNodePriceRequest { start_timestamp: at(100), end_timestamp: at(130), ..old };
+        let both =
+            PricingNodePriceRequest { start_timestamp: Some(at(100)), end_timestamp: Some(at(130)), ..old };
         assert_eq!(both.span(), Ok(Duration::from_secs(30)));
     }
 
     #[test]
     fn what_is_no_span_is_refused() {
-        let request = |start: Option<Timestamp>, end: Option<Timestamp>| PricingNodePriceRequest {
+        let request = |start, end| PricingNodePriceRequest {
             start_timestamp: start,
             end_timestamp: end,
             ..Default::default()
         };
         assert_eq!(request(None, None).span(), Err(SpanError::Open));
-        assert_eq!(request(at(1), None).span(), Err(SpanError::Open));
-        assert_eq!(request(at(2), at(1)).span(), Err(SpanError::Backwards));
-        let far = request(at(i64::MIN), at(i64::MAX)).span();
+        assert_eq!(request(Some(at(1)), None).span(), Err(SpanError::Open));
+        assert_eq!(request(Some(at(2)), Some(at(1))).span(), Err(SpanError::Backwards));
+        let far = request(Some(at(i64::MIN)), Some(at(i64::MAX))).span();
         assert_eq!(far, Err(SpanError::NoMoment { seconds: i64::MAX, nanos: 0 }));
-        let odd = request(at(1), Some(Timestamp { seconds: 1, nanos: i32::MAX })).span();
+        let odd = request(Some(at(1)), Some(Timestamp { seconds: 1, nanos: i32::MAX })).span();
         assert_eq!(odd, Err(SpanError::NoMoment { seconds: 1, nanos: i32::MAX }));
     }
 
