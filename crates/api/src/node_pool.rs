@@ -64,7 +64,7 @@ pub struct NodePoolSpec {
     pub driver: PoolDriver,
 
     /// How Cluster Autoscaler treats the pool's nodes where that is to be other than its flags say. From its version 1.35 on,
-    /// wherever this is there, it takes a node that has joined and is not ready yet for one that is broken.
+    /// where this is given, it takes nodes that have joined and are not ready yet for broken ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_autoscaler: Option<ClusterAutoscalerOptions>,
 

@@ -197,7 +197,7 @@ impl NodeGroups {
 
     async fn order(&self, group: &str, order: Order) -> Result<(), GroupError> {
         self.groups_now()?;
-        let desk = self.desk.sender().ok_or_else(|| taking_over())?;
+        let desk = self.desk.sender().ok_or_else(taking_over)?;
         let (answer, answered) = oneshot::channel();
         let slip = Slip { group: group.to_owned(), order, answer };
         let given_up = || {

@@ -15,6 +15,7 @@ use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windlass_api::{NodeClaim, NodePool, NodeProvider, conditions, labels};
+use windlass_control::groups::NodeGroups;
 use windlass_control::leader::{Leadership, gated_client};
 use windlass_control::{Controller, Dependencies, Health, Metrics, Settings, controller_config};
 use windlass_providers::{Factory, ProviderFactory, SystemClock};
@@ -30,6 +31,7 @@ pub struct Running {
     pub task: JoinHandle<()>,
     pub health: Health,
     pub metrics: Metrics,
+    pub groups: NodeGroups,
 }
 
 impl Running {
@@ -149,8 +151,8 @@ impl Lab {
             metrics: metrics.clone(),
             settings,
         });
-        let health = controller.health();
-        Running { task: tokio::spawn(controller.run(std::future::pending())), health, metrics }
+        let (health, groups) = (controller.health(), controller.node_groups());
+        Running { task: tokio::spawn(controller.run(std::future::pending())), health, metrics, groups }
     }
 
     /// Ends the controller between two awaits, as a crash would.
