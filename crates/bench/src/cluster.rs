@@ -117,6 +117,7 @@ pub fn stand(snapshot: &mut Snapshot, name: &str, machine: &InstanceType, offeri
         ends_at: None,
         asked_to_go: false,
         deleting: false,
+        given_up: false,
         created_at: long_ago,
         initialized_at: Some(long_ago),
         replaces: Vec::new(),

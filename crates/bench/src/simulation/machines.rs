@@ -34,6 +34,7 @@ impl Cluster {
             ends_at: None,
             asked_to_go: false,
             deleting: false,
+            given_up: false,
             created_at: now,
             initialized_at: None,
             replaces: launch.replaces.clone(),
