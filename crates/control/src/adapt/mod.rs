@@ -26,6 +26,7 @@ pub use pod::{daemon_set, pod, reserve};
 pub use pod_budget::pod_budget;
 pub use pool::{PoolDefinition, pool};
 pub use repair::Repair;
+pub(crate) use requests::requests;
 pub use volume::{attach_limits, storage_class, volume, volume_claim};
 
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use super::resources;
 /// What a pod asks for, as kube-scheduler computes it: the containers and sidecars together, or an init container and
 /// the sidecars started before it where that is more; then overhead; and a pod's place. Requests of the pod as a whole
 /// replace the sum for the resources they name.
-pub(super) fn requests(spec: &PodSpec) -> Resources {
+pub(crate) fn requests(spec: &PodSpec) -> Resources {
     let asked = |container: &Container| {
         resources(container.resources.as_ref().and_then(|resources| resources.requests.as_ref()))
     };

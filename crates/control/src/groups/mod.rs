@@ -30,7 +30,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use windlass_api::{LimitedDuration, labels};
@@ -39,6 +39,7 @@ use windlass_core::model::Resources;
 use windlass_providers::Clock;
 
 use crate::Settings;
+use crate::adapt;
 use crate::controller::Bus;
 use crate::index::Index;
 use crate::leader::Leadership;
@@ -155,8 +156,9 @@ impl NodeGroups {
 
     /// What room for a pod costs per hour where it costs least: the part that it asks for of the machine on which that part
     /// is worth least. Where no machine has all that it asks for, what none has is left out.
-    pub fn pod_price(&self, asked: &Resources) -> Result<Price, GroupError> {
+    pub fn pod_price(&self, pod: &Pod) -> Result<Price, GroupError> {
         let table = self.groups_now()?;
+        let asked = pod.spec.as_ref().map(adapt::requests).unwrap_or_default();
         let had = |name: &str| table.iter().any(|entry| entry.wanted.allocatable.get(name) > 0);
         let known: Resources =
             asked.iter().filter(|(name, _)| had(name)).map(|(name, amount)| (&**name, amount)).collect();

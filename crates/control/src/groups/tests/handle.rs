@@ -8,11 +8,10 @@ use std::time::Duration;
 use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use windlass_core::Price;
-use windlass_core::model::Resources;
 use windlass_providers::{Clock, SystemClock};
 
 use super::{LARGE_A, Lab, SMALL_A, by_id, settings};
@@ -137,11 +136,15 @@ async fn nodes_and_pods_have_the_prices_of_the_offerings() {
     assert_eq!(groups.node_price(&made_up), Ok(Price::from_micros(400_000)));
     assert_eq!(groups.node_price(&by_id("sim://n")), Ok(Price::from_micros(100_000)));
     assert!(matches!(groups.node_price(&by_id("aws://x")), Err(GroupError::NotFound(_))));
-    let price = |list: &[(&'static str, i64)]| groups.pod_price(&list.iter().copied().collect::<Resources>());
-    assert_eq!(price(&[("cpu", 1000)]), Ok(Price::from_micros(50_000)));
-    assert_eq!(price(&[("cpu", 4000)]), Ok(Price::from_micros(200_000)), "only the large one holds it");
-    assert_eq!(price(&[("cpu", 16_000)]), Ok(Price::from_micros(800_000)));
-    assert_eq!(price(&[("cpu", 1000), ("example.com/fpga", 1)]), Ok(Price::from_micros(50_000)));
-    assert_eq!(price(&[]), Ok(Price::ZERO));
+    let price = |requests: Value| {
+        let containers = json!([{"name": "c", "resources": {"requests": requests}}]);
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": containers}});
+        groups.pod_price(&serde_json::from_value(pod).unwrap()).unwrap().micros()
+    };
+    assert_eq!(price(json!({"cpu": "1"})), 50_000);
+    assert_eq!(price(json!({"cpu": "4"})), 200_000, "only the large one holds it");
+    assert_eq!(price(json!({"cpu": "16"})), 800_000);
+    assert_eq!(price(json!({"cpu": "1", "example.com/fpga": "1"})), 50_000);
+    assert_eq!(price(json!({})), 910, "one of 110 places on the cheapest");
     assert_eq!((groups.gpu_label(), groups.gpu_types()), ("windlass.dev/gpu", Ok(vec![])));
 }
