@@ -88,8 +88,7 @@ async fn killed_at_each(plane: Arc<ControlPlane>, name: &str, side: Side) {
         if !crashed {
             break;
         }
-        // The first ones are those of the orders themselves.
-        at += if at < 4 { 1 } else { 3 };
+        at += 1;
     }
     assert!(at > 20, "two lives have more effects than {at}");
     lab.finish().await;

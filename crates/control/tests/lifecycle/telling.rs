@@ -72,10 +72,10 @@ pub async fn pools_and_providers_say_what_they_have_and_cost(plane: Arc<ControlP
     .await;
     let shown = columns(&lab, &["get", "nodepools", &lab.named("pool"), "-o", "wide"]);
     assert!(
-        shown[0].starts_with("NAME PROVIDER NODES READY COST/H CPU MEMORY WEIGHT MIN REASON"),
+        shown[0].starts_with("NAME PROVIDER NODES READY COST/H CPU MEMORY DRIVER WEIGHT MIN REASON"),
         "{shown:?}"
     );
-    let row = format!("{} {} 2 True 0.20 8 32Gi 0 0", lab.named("pool"), lab.named("sim"));
+    let row = format!("{} {} 2 True 0.20 8 32Gi Windlass 0 0", lab.named("pool"), lab.named("sim"));
     assert!(shown[1].starts_with(&row), "{shown:?}");
     let claim = &claims[0];
     let shown = columns(&lab, &["get", "nodeclaims", &claim.name_any()]);
