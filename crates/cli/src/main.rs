@@ -4,6 +4,7 @@ mod connection;
 mod crds;
 mod duration;
 mod explain;
+mod groups;
 mod inputs;
 mod installation;
 mod logging;

@@ -18,6 +18,7 @@ use windlass_serve::Probes;
 
 use crate::connection::Connection;
 use crate::duration::{parse as duration, parse_interval as interval};
+use crate::groups::Bridge;
 use crate::installation::Installation;
 use crate::logging;
 use crate::planning::Planning;
@@ -59,6 +60,8 @@ pub(crate) struct Run {
         help_heading = "Planning"
     )]
     nominations: Nominations,
+    #[command(flatten)]
+    bridge: Bridge,
     #[command(flatten)]
     times: Times,
 }
@@ -180,9 +183,17 @@ impl Run {
             Probes { unready, registry: Arc::new(registry) },
             std::future::pending(),
         );
+        let bridge = self.bridge.open(controller.node_groups()).await?;
+        let bridge = async {
+            match bridge {
+                Some(bridge) => bridge.await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = controller.run(asked_to_stop()?) => Ok(()),
             served = probes => served.context("cannot serve the probes"),
+            served = bridge => served,
         }
     }
 
