@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const MANY: u64 = 1000;
 
 /// Each of these begins something that is counted.
-const EXPECTED: [&str; 67] = [
+const EXPECTED: [&str; 68] = [
     // What Windlass does.
     "claim made",
     "claim made at the pool's limit",
@@ -38,6 +38,7 @@ const EXPECTED: [&str; 67] = [
     "happened: Jump",
     // What happens between them and the API server.
     "answer lost after success",
+    "effect after a time-out",
     "slow request",
     "request never sent",
     "request into an outage",

@@ -122,10 +122,11 @@ fn jump(rng: &mut Rng) -> What {
 }
 
 fn fail(rng: &mut Rng) -> What {
-    let how = match rng.u8(0..8) {
+    let how = match rng.u8(0..9) {
         0..=2 => Failure::AnswerLost,
         3 => Failure::Slow,
         4 => Failure::Unsent,
+        5 => Failure::Late,
         _ => Failure::Refused([409, 429, 500, 503, 504][rng.usize(0..5)]),
     };
     What::Fail { replica: rng.u32(0..2), how, requests: rng.u32(1..10) }

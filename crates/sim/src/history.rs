@@ -261,6 +261,8 @@ pub enum Failure {
     Refused(u16),
     /// It has its effect, and the answer is a time-out.
     AnswerLost,
+    /// The answer is a time-out, and it has its effect a while later all the same.
+    Late,
     /// It is answered much later than usual.
     Slow,
     /// The connection breaks before it is sent.

@@ -1,6 +1,7 @@
 //! The way between a replica and the API server: requests take time, fail, get lost on the way there or back, and watches
 //! lag and break off. What arrives is answered by the [`Server`](crate::api::Server) at that moment.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -117,7 +118,8 @@ impl Wire {
             return Passage::Fails(if at_once { state.latency(50) } else { Duration::from_secs(5) });
         }
         let reads = *request.method() == Method::GET;
-        let failure = state.trouble.replicas[number].take_failure(reads);
+        let makes = *request.method() == Method::POST && is_effect(request);
+        let failure = state.trouble.replicas[number].take_failure(reads, makes);
         match failure {
             Some(Failure::Unsent) => {
                 state.court.count("request never sent");
@@ -132,7 +134,6 @@ impl Wire {
     }
 
     fn arrive(&self, state: &mut State, request: &Request<Bytes>, failure: Option<Failure>) -> Arrival {
-        let number = self.replica.number;
         let reads = *request.method() == Method::GET;
         if reads && !state.is_alive(self.replica) {
             return Arrival::Void;
@@ -142,20 +143,16 @@ impl Wire {
             state.court.count_status(status);
             return Arrival::Refused(status, back);
         }
+        if let Some(Failure::Late) = failure {
+            state.court.count("effect after a time-out");
+            self.handle_later(state, request.clone());
+            return Arrival::Refused(504, back);
+        }
         let side = if is_effect(request) { self.world.effect(state, self.replica) } else { None };
         if side == Some(Side::Before) {
             return Arrival::Void;
         }
-        let caller = Caller { writer: Writer::Windlass, agent: "windlass" };
-        let reply = state.server.handle(caller, request, self.world.time.now());
-        if !reads && let Reply::Answer { status, .. } = &reply {
-            let status = *status;
-            if !request.uri().path().contains("/leases") {
-                state
-                    .trace
-                    .note(|| format!("replica {number} {} {}: {status}", request.method(), request.uri()));
-            }
-        }
+        let reply = self.handle(state, request);
         match failure {
             _ if side == Some(Side::After) => Arrival::Void,
             Some(Failure::AnswerLost) => {
@@ -167,6 +164,29 @@ impl Wire {
         }
     }
 
+    /// Has the API server answer a request.
+    fn handle(&self, state: &mut State, request: &Request<Bytes>) -> Reply {
+        let caller = Caller { writer: Writer::Windlass, agent: "windlass" };
+        let reply = state.server.handle(caller, request, self.world.time.now());
+        let (number, method) = (self.replica.number, request.method());
+        if let Reply::Answer { status, .. } = &reply
+            && *method != Method::GET
+            && !request.uri().path().contains("/leases")
+        {
+            state.trace.note(|| format!("replica {number} {method} {}: {status}", request.uri()));
+        }
+        reply
+    }
+
+    /// Has the API server answer a request when its sender has long been told that it took too long.
+    fn handle_later(&self, state: &mut State, request: Request<Bytes>) {
+        let (wire, delay) = (self.clone(), Duration::from_millis(state.rng.u64(500..20_000)));
+        tokio::spawn(async move {
+            sleep(delay).await;
+            wire.world.with(|state| wire.handle(state, &request));
+        });
+    }
+
     /// What a watch tells, from the version that it was asked from.
     fn stream(self, watch: Watch) -> Response<UnsyncBoxBody<Bytes, BoxError>> {
         let kind = watch.kind().kind;
@@ -174,7 +194,8 @@ impl Wire {
         let (news, cuts) = self
             .world
             .with(|state| (state.subscribe(kind), state.trouble.replicas[self.replica.number].cuts(kind)));
-        let telling = Telling { wire: self, watch, news, cuts, deadline, ended: false };
+        let telling =
+            Telling { wire: self, watch, news, cuts, deadline, rest: VecDeque::new(), ended: false };
         let body = StreamBody::new(stream::unfold(telling, Telling::next));
         Response::new(body.boxed_unsync())
     }
@@ -187,6 +208,8 @@ struct Telling {
     news: watch::Receiver<u64>,
     cuts: usize,
     deadline: Instant,
+    /// What the API server has sent and has yet to arrive.
+    rest: VecDeque<Bytes>,
     ended: bool,
 }
 
@@ -207,6 +230,10 @@ impl Telling {
                 return None;
             }
             let world = self.wire.world.clone();
+            if !self.rest.is_empty() {
+                let delay = world.with(|state| state.latency(10));
+                sleep(delay).await;
+            }
             let wait = match world.with(|state| self.look(state)) {
                 News::Lines(lines) => return Some((Ok(Frame::data(lines)), self)),
                 News::Nothing => self.deadline,
@@ -235,6 +262,14 @@ impl Telling {
         }
     }
 
+    /// Some of what is on its way: much of it comes in several pieces, and whoever watches may act between them.
+    fn some(&mut self, state: &mut State) -> Bytes {
+        let whole = self.rest.len();
+        let count = if whole > 1 && state.rng.bool() { state.rng.usize(1..=whole) } else { whole };
+        let lines: Vec<Bytes> = self.rest.drain(..count).collect();
+        lines.concat().into()
+    }
+
     fn look(&mut self, state: &mut State) -> News {
         let (number, now) = (self.wire.replica.number, Instant::now());
         let kind = self.watch.kind().kind;
@@ -250,10 +285,16 @@ impl Telling {
             state.court.count("watch held up");
             return News::Later(until);
         }
+        if !self.rest.is_empty() {
+            return News::Lines(self.some(state));
+        }
         let visible = state.server.version();
         match state.server.next_events(&mut self.watch, visible) {
             Ok(lines) if lines.is_empty() => News::Nothing,
-            Ok(lines) => News::Lines(lines.concat().into()),
+            Ok(lines) => {
+                self.rest.extend(lines);
+                News::Lines(self.some(state))
+            }
             Err(gone) => {
                 state.court.count("watch told 410");
                 self.ended = true;

@@ -87,9 +87,14 @@ impl ReplicaTrouble {
         self.failures.push((how, requests));
     }
 
-    /// How the next request fails, if it does. Nobody is told of a conflict who only reads.
-    pub(crate) fn take_failure(&mut self, reads: bool) -> Option<Failure> {
-        let possible = |how: Failure| !(reads && how == Failure::Refused(409));
+    /// How the next request fails, if it does. Nobody is told of a conflict who only reads, and only what makes something
+    /// can do so late.
+    pub(crate) fn take_failure(&mut self, reads: bool, makes: bool) -> Option<Failure> {
+        let possible = |how: Failure| match how {
+            Failure::Refused(409) => !reads,
+            Failure::Late => makes,
+            _ => true,
+        };
         let found = self.failures.iter_mut().find(|(how, left)| *left > 0 && possible(*how))?;
         found.1 -= 1;
         Some(found.0)

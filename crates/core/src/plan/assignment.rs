@@ -69,7 +69,7 @@ enum Tactic {
 /// the least is taken.
 pub(super) fn assign(stage: &Stage<'_>) -> Assignment {
     let first = stage.try_to_assign(Tactic::First);
-    if first.stranded(stage.classes) == (0, 0) {
+    if first.stranded(stage.classes) == (0, 0, 0) {
         return first;
     }
     let other = stage.try_to_assign(Tactic::Fullest);
@@ -327,10 +327,20 @@ impl Open<'_> {
 }
 
 impl Assignment {
-    /// How many pods have no place for which machines would be got, and how many without which their node cannot go.
-    fn stranded(&self, classes: &[Class]) -> (usize, usize) {
-        let moving = self.by_class(classes).filter(|(class, ..)| matches!(class.cause, Cause::Moving { .. }));
-        (self.to_launch_for(classes).into_iter().sum(), moving.map(|(_, _, left)| left).sum())
+    /// How many pods have no place: those that wait and would get machines, those whose node was decided to go and stays
+    /// without, and those for whose sake machines would be got before their node is decided to go. A node that is to go as
+    /// well must not take its places from those before it.
+    fn stranded(&self, classes: &[Class]) -> (usize, usize, usize) {
+        let (mut waiting, mut decided, mut proposed) = (0, 0, 0);
+        for (class, _, left) in self.by_class(classes) {
+            match class.cause {
+                Cause::Moving { provided: true, .. } => decided += left,
+                Cause::Moving { provided: false, .. } => proposed += left,
+                _ if class.may_launch() => waiting += left,
+                _ => {}
+            }
+        }
+        (waiting, decided, proposed)
     }
 
     /// For each class how many pods machines have to be got for.

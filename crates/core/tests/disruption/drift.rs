@@ -1,10 +1,10 @@
 //! Nodes that are not what their pool would launch today.
 
-use windlass_core::model::{DisruptionBudget, DisruptionReason, Operator, Pool, Share};
+use windlass_core::model::{Claim, DisruptionBudget, DisruptionReason, Operator, Pool, Share};
 
 use crate::cluster::Cluster;
 use crate::nodes::{NOTHING, always, half_empty_in, large, small, stays, web};
-use crate::shapes::{asks, pool, term};
+use crate::shapes::{asks, machine, pool, term};
 
 /// A pool that gives back only what is empty, with a template.
 fn plain() -> Pool {
@@ -211,4 +211,23 @@ fn a_pool_that_could_not_keep_its_minimum_does_not_rotate() {
     let cluster = drifted(keeping, "ab").without_pod("web-a-1").without_pod("web-b-1");
     assert!(cluster.plan().0.is_empty());
     assert!(cluster.why("a").ends_with("its pool would have fewer nodes than its minimum"));
+}
+
+#[test]
+fn a_node_that_is_to_go_as_well_leaves_their_places_to_the_pods_of_those_decided_before() {
+    let cores = |count| machine("other", count, 64, "1.00");
+    let of = |template: &'static str| move |claim: &mut Claim| claim.template = Some(template.into());
+    let before = Cluster::new([plain()]).large("before").bound("moves", 1, asks(2000, 128), "node-of-before");
+    let before = before.claim_but("before", of("old")).going_on();
+    assert_eq!(before.names_of_replacements("before").len(), 1);
+    // However they are put, one of these pods and the one that came late to the node before has no place.
+    let cluster = before.bound("late", 1, asks(1000, 128), "node-of-before");
+    let cluster = cluster.standing("five", "general", &cores(5)).claim_but("five", of("new"));
+    let cluster = cluster.standing("four", "general", &cores(4)).claim_but("four", of("new"));
+    let cluster = cluster.standing("next", "general", &cores(10)).claim_but("next", of("old"));
+    let cluster = [4000, 3000, 2000].into_iter().fold(cluster, |cluster, milli| {
+        cluster.bound(&format!("next-{milli}"), 1, asks(milli, 128), "node-of-next")
+    });
+    assert_eq!(cluster.machines(), ["small"], "it gets a machine of its own for what does not fit");
+    assert_eq!(cluster.going_on().taken_back(), []);
 }

@@ -9,8 +9,8 @@ use super::facts::{Budget, Claim, Machine, Node, Pod, amounts};
 use super::history::History;
 use super::options::Options;
 use super::rules::{
-    Case, ForeignThings, Limits, Orphans, Replacements, Storms, claim_gets_machine, machine_appears,
-    node_leaves, pod_leaves,
+    Case, ForeignThings, Limits, Orphans, Replacements, Storms, claim_gets_machine, claim_goes_on,
+    claim_made, machine_appears, node_leaves, pod_leaves,
 };
 use super::violation::{Finding, Invariant, Violation};
 use super::world::{Step, World};
@@ -111,6 +111,7 @@ impl Judge {
         let step = self.world.put_claim(&uid, after);
         let mut case = case(&self.world, &self.options, self.now, findings);
         claim_gets_machine(&mut case, &step);
+        claim_goes_on(&mut case, &step, event.writer);
         self.limits.book(&mut case, &step, event.change != Change::Found);
         self.replacements.claim_leaves(&mut case, &step, event.writer);
         let Some(claim) = step.after.as_ref().or(step.before.as_ref()) else {
@@ -124,6 +125,7 @@ impl Judge {
         let in_scope = self.options.scope.includes_pool(&claim.pool);
         if in_scope && event.change == Change::Added && event.writer != Writer::Other {
             self.storms.claim_created(&mut case, &claim.pool, name);
+            claim_made(&mut case, claim);
         }
         in_scope
     }

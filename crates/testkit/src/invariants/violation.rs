@@ -21,6 +21,10 @@ pub enum Invariant {
     ReplacementFirst,
     /// I7: nothing is written over and over.
     NoWriteStorm,
+    /// I8: a claim's life goes forward.
+    ClaimsGoForward,
+    /// I9: a pod gets one machine at a time.
+    OneMachinePerPod,
 }
 
 impl fmt::Display for Invariant {
@@ -33,6 +37,8 @@ impl fmt::Display for Invariant {
             Self::BudgetsHold => "I5 (disruption budgets hold)",
             Self::ReplacementFirst => "I6 (replacement before victim)",
             Self::NoWriteStorm => "I7 (no write storm)",
+            Self::ClaimsGoForward => "I8 (claims go forward)",
+            Self::OneMachinePerPod => "I9 (one machine per pod)",
         })
     }
 }

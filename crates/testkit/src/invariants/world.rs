@@ -33,6 +33,10 @@ impl World {
         self.claims.get(uid)
     }
 
+    pub(super) fn claims(&self) -> impl Iterator<Item = &Arc<Claim>> {
+        self.claims.values()
+    }
+
     pub(super) fn claims_with_machine(&self, provider_id: &str) -> impl Iterator<Item = &Arc<Claim>> {
         self.claims_by_provider_id.of(provider_id).filter_map(|uid| self.claim(uid))
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use windlass_api::{LimitedDuration, conditions, labels};
 use windlass_core::Quantity;
 
-use super::{items, text, true_condition};
+use super::{condition, items, text, true_condition};
 
 /// Amounts of resources, in thousandths.
 pub(in super::super) type Amounts = BTreeMap<String, i128>;
@@ -27,7 +27,12 @@ pub(in super::super) struct Claim {
     pub(in super::super) replaces: Vec<String>,
     /// The names of the claims that take its place, where it was decided that it is to go.
     pub(in super::super) replaced_by: Option<Vec<String>>,
+    /// The pods that it was made for, as `namespace/name`.
+    pub(in super::super) pods: Vec<String>,
+    pub(in super::super) launched: bool,
     pub(in super::super) initialized: bool,
+    /// Whether it is yet to become a node, and nobody has given it up.
+    pub(in super::super) on_its_way: bool,
     pub(in super::super) deleted_at: Option<Timestamp>,
     /// When the provider will end its machine, if it has said so.
     pub(in super::super) ends_at: Option<Timestamp>,
@@ -56,7 +61,10 @@ impl Claim {
             adopted_uid: text(object, "/spec/adopt/claimUID"),
             replaces: named(labels::REPLACES).unwrap_or_default(),
             replaced_by: named(labels::REPLACED_BY),
+            pods: items(object, "/spec/reason/pods").filter_map(Value::as_str).map(str::to_owned).collect(),
+            launched: true_condition(object, conditions::LAUNCHED).is_some(),
             initialized: true_condition(object, conditions::INITIALIZED).is_some(),
+            on_its_way: is_on_its_way(object),
             deleted_at: object.metadata.deletion_timestamp.as_ref().map(|time| time.0),
             ends_at: text(object, "/status/endsAt").and_then(|written| written.parse().ok()),
             drain_limit: drain_limit.and_then(LimitedDuration::limit),
@@ -71,6 +79,18 @@ impl Claim {
         };
         deleted_at.checked_add(limit).is_ok_and(|deadline| deadline <= now)
     }
+}
+
+fn is_on_its_way(object: &DynamicObject) -> bool {
+    let is =
+        |kind: &str, status: &str| condition(object, kind).is_some_and(|found| found["status"] == status);
+    let ended = [
+        (conditions::LAUNCHED, "False"),
+        (conditions::REGISTERED, "True"),
+        (conditions::REGISTERED, "False"),
+        (conditions::DISRUPTED, "True"),
+    ];
+    object.metadata.deletion_timestamp.is_none() && !ended.into_iter().any(|(kind, status)| is(kind, status))
 }
 
 /// Once launched a claim counts what its machine has; until then, the most of each resource that any of its offerings

@@ -31,9 +31,11 @@ fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
 
 /// The condition of this type, if it is true.
 fn true_condition<'a>(object: &'a DynamicObject, kind: &str) -> Option<&'a Value> {
-    items(object, "/status/conditions")
-        .find(|condition| condition["type"] == kind)
-        .filter(|condition| condition["status"] == "True")
+    condition(object, kind).filter(|condition| condition["status"] == "True")
+}
+
+fn condition<'a>(object: &'a DynamicObject, kind: &str) -> Option<&'a Value> {
+    items(object, "/status/conditions").find(|condition| condition["type"] == kind)
 }
 
 fn label(object: &DynamicObject, key: &str) -> Option<String> {

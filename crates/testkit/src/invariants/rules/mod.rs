@@ -1,18 +1,22 @@
 //! One module per invariant. A rule looks at what an event changed, never at everything.
 
 mod budgets;
+mod demand;
 mod foreign;
 mod limits;
 mod machines;
 mod orphans;
+mod progress;
 mod replacements;
 mod storms;
 
 pub(super) use budgets::{node_leaves, pod_leaves};
+pub(super) use demand::claim_made;
 pub(super) use foreign::ForeignThings;
 pub(super) use limits::Limits;
 pub(super) use machines::{claim_gets_machine, machine_appears};
 pub(super) use orphans::Orphans;
+pub(super) use progress::claim_goes_on;
 pub(super) use replacements::Replacements;
 pub(super) use storms::Storms;
 

@@ -61,17 +61,19 @@ pub(super) fn launched(mut claim: NodeClaim, cpu: &str) -> NodeClaim {
 }
 
 pub(super) fn initialized(claim: NodeClaim) -> NodeClaim {
-    let mut claim = launched(claim, "4");
+    saying(launched(claim, "4"), conditions::INITIALIZED, Truth::True)
+}
+
+/// The claim with a condition.
+pub(super) fn saying(mut claim: NodeClaim, kind: &str, truth: Truth) -> NodeClaim {
     let conditions = &mut claim.status.get_or_insert_default().conditions;
-    conditions::set(
-        conditions,
-        conditions::INITIALIZED,
-        Truth::True,
-        "Fine",
-        "",
-        None,
-        Timestamp::UNIX_EPOCH,
-    );
+    conditions::set(conditions, kind, truth, "Fine", "", None, Timestamp::UNIX_EPOCH);
+    claim
+}
+
+/// The claim, made for these pods.
+pub(super) fn made_for(mut claim: NodeClaim, pods: &[&str]) -> NodeClaim {
+    claim.spec.reason.pods = pods.iter().map(ToString::to_string).collect();
     claim
 }
 
