@@ -8,12 +8,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum PlaneUnavailable {
     /// The binary has to be built and there is no Go to build it with.
-    #[error(
-        "`go` cannot be run: {source}; install Go 1.26 or newer, or point KUBEBUILDER_ASSETS at a folder with {missing}"
-    )]
+    #[error("`go` cannot be run: {source}; install Go 1.26 or newer, or {instead}")]
     GoMissing {
-        /// The programs that would make Go unnecessary.
-        missing: String,
+        /// What would make Go unnecessary.
+        instead: String,
         /// Why `go version` could not be run.
         source: io::Error,
     },
@@ -46,8 +44,8 @@ pub enum PlaneUnavailable {
         /// Why it failed.
         source: io::Error,
     },
-    /// No folder to keep the built binary in.
-    #[error("no folder to keep the built control plane in; set WINDLASS_CACHE_DIR, XDG_CACHE_HOME or HOME")]
+    /// No folder to keep built binaries in.
+    #[error("no folder to keep built programs in; set WINDLASS_CACHE_DIR, XDG_CACHE_HOME or HOME")]
     NoCache,
 }
 

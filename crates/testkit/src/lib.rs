@@ -10,6 +10,7 @@ mod crds;
 mod credentials;
 mod error;
 mod flags;
+mod goprogram;
 pub mod harness;
 pub mod invariants;
 mod log;
