@@ -5,6 +5,7 @@ mod claim;
 mod executor;
 mod futile;
 mod room;
+mod write;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,8 +25,9 @@ use windlass_core::{Plan, Report, plan};
 use windlass_providers::Clock;
 
 pub(crate) use claim::{adopted_claim, asked_claim};
-pub(crate) use executor::{Executor, Still};
+pub(crate) use executor::Executor;
 pub(crate) use room::Room;
+pub(crate) use write::Still;
 
 use crate::Settings;
 use crate::controller::Bus;

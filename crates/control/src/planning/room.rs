@@ -58,3 +58,37 @@ impl Room {
         fits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+    use windlass_core::model::{Pool, Resources, Settings};
+
+    use super::Room;
+    use crate::index::Index;
+
+    #[test]
+    fn what_others_have_counted_under_the_same_limits_leaves_less() {
+        let claim = json!({
+            "apiVersion": "windlass.dev/v1alpha1", "kind": "NodeClaim", "metadata": {"name": "c"},
+            "spec": {
+                "poolRef": {"name": "other"}, "providerRef": {"name": "s"}, "reason": {"purpose": "ClusterAutoscaler"},
+                "offerings": [{"instanceType": "t", "zone": "a", "capacityType": "spot", "price": "0.10",
+                               "capacity": {"cpu": "4"}, "allocatable": {"cpu": "4"}}],
+            },
+        });
+        let (mut index, now) = (Index::default(), Timestamp::UNIX_EPOCH);
+        index.claims.intend(&serde_json::from_value(claim).unwrap(), now);
+        let limits = Resources::from_iter([("cpu", 10_000)]);
+        let settings = Settings { limits, ..Settings::default() };
+        let pool = Pool { name: "own".into(), max_nodes: Some(5), ..Pool::default() };
+        let machine = Resources::from_iter([("cpu", 3000)]);
+        let mut room = Room::new(&index, &settings, now);
+        assert_eq!(room.left(&pool, &machine, 9), 2);
+        assert!(room.take(&pool, &machine) && room.take(&pool, &machine) && !room.take(&pool, &machine));
+        assert_eq!(room.reached(&pool, &machine), Some(("cpu".into(), "10".to_owned(), true)));
+        let small = Pool { name: "small".into(), max_nodes: Some(0), ..Pool::default() };
+        assert_eq!(room.reached(&small, &machine), Some(("nodes".into(), "0".to_owned(), false)));
+    }
+}
