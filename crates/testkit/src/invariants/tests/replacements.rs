@@ -53,7 +53,7 @@ fn i6_catches_a_pod_that_is_evicted_too_early() {
 fn i6_allows_a_replacement_to_be_given_up() {
     let mut script = replacement_under_way();
     let now = script.now();
-    script.change(&deleted(replacing(claim("new"), "older,old"), now));
+    script.change(&deleted(replacing(launched(claim("new"), "4"), "older,old"), now));
     script.change(&deleted(initialized(claim("old")), now));
     script.is_clean();
 }
