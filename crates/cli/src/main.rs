@@ -5,6 +5,7 @@ mod crds;
 mod duration;
 mod explain;
 mod groups;
+mod grpc;
 mod inputs;
 mod installation;
 mod logging;
@@ -35,6 +36,9 @@ enum Command {
     /// Say why a pod waits or where it will go, or why a node stays or goes. Nothing is changed.
     #[command(subcommand)]
     Explain(explain::Explain),
+    /// Prepare serving node groups to Cluster Autoscaler; `windlass run --grpc-addr` serves them.
+    #[command(subcommand)]
+    Grpc(grpc::Grpc),
     /// Print the custom resource definitions, ready for `kubectl apply --server-side -f -`.
     Crds,
 }
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         Command::Run(command) => command.execute().map(|()| ExitCode::SUCCESS),
         Command::Plan(command) => command.execute(),
         Command::Explain(command) => command.execute().map(|()| ExitCode::SUCCESS),
+        Command::Grpc(command) => command.execute().map(|()| ExitCode::SUCCESS),
         Command::Crds => crds::print().map(|()| ExitCode::SUCCESS),
     };
     match outcome {
