@@ -19,6 +19,7 @@ use windlass_serve::grpc::{
 /// Where and to whom node groups are served.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Serving Cluster Autoscaler")]
+#[expect(clippy::struct_field_names, reason = "they are named as the flags are")]
 pub(crate) struct Bridge {
     /// Where to serve the pools with `driver: ClusterAutoscaler` as node groups, by the protocol `externalgrpc`; port 0
     /// takes a free one, which the log names. Without it they are not served.
