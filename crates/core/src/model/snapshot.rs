@@ -54,6 +54,8 @@ pub struct Recent {
     pub launches: BTreeMap<Text, Vec<Timestamp>>,
     /// When claims were deleted.
     pub removals: BTreeMap<Text, Vec<Timestamp>>,
+    /// When the last machine was gone that was given back to save money.
+    pub consolidated: Option<Timestamp>,
 }
 
 impl Recent {

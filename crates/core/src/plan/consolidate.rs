@@ -9,10 +9,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::class::Cause;
 use super::clearing::{Floor, Leaver};
 use super::decision::Placement;
-use super::mover::{Mover, Quota, movers};
+use super::mover::{self, Mover, Quota, movers};
 use super::place::Place;
 use super::proposal::Proposal;
 use super::report::Reserved;
@@ -20,13 +22,21 @@ use super::scatter::Look;
 use super::view::View;
 use super::{Trial, try_out, with_groups};
 use crate::Text;
-use crate::model::{Decision, DisruptionReason, Snapshot};
+use crate::model::{Decision, DisruptionReason, Recent, Snapshot};
 use crate::pack::{Budget, Steps};
 
 /// Whether nodes are being consolidated: one plan at a time, so that the next sees what came of it.
 pub(super) fn is_under_way(view: &View<'_>) -> bool {
     let mut claims = view.snapshot.claims.values();
     claims.any(|claim| claim.disrupted == Some(DisruptionReason::Underutilized))
+}
+
+/// Until when the pods that the last such plan moved are given to come to rest, if they have not. Meanwhile nodes that have
+/// just taken some may not be touched, nor those with pods of a budget that is used up: among the others there would be a
+/// small plan to find, and then another, and another.
+pub(super) fn rests_until(view: &View<'_>) -> Option<Timestamp> {
+    let until = view.snapshot.recent.consolidated?.checked_add(Recent::SPAN).ok()?;
+    (view.now < until && mover::is_restless(view)).then_some(until)
 }
 
 /// How often it is tried to leave pods where they are that would find no place when all move together.
@@ -50,8 +60,20 @@ pub(super) fn propose(
     let (cleared, trial) = hunt.cleared()?;
     let by_replacing = hunt.by_replacing(&cleared, search);
     let by_clearing = hunt.by_clearing(cleared, trial);
-    [by_clearing, by_replacing].into_iter().flatten().max_by_key(|proposal| proposal.gain)
+    let best = [by_clearing, by_replacing].into_iter().flatten().max_by_key(|proposal| proposal.gain);
+    best.filter(|best| !is_recent(view) || hunt.is_worth_another(best))
 }
+
+/// Whether it is not long since the last such plan.
+fn is_recent(view: &View<'_>) -> bool {
+    let span = SignedDuration::try_from(view.snapshot.settings.pays_within).unwrap_or(SignedDuration::MAX);
+    view.snapshot.recent.consolidated.is_some_and(|ended| view.now.duration_since(ended) < span)
+}
+
+/// The part, in thousandths, of what the nodes of its pools cost that a plan has to save which follows soon on another. The scheduler puts pods
+/// elsewhere than planned, so that there is nearly always a little to gain from moving some of them again: it is left until
+/// it has become more, or some time has passed.
+const WORTH_ANOTHER: i64 = 20;
 
 /// The search for nodes that could go.
 struct Hunt<'v, 'a> {
@@ -173,6 +195,18 @@ impl Hunt<'_, '_> {
             }
         }
         snapshot
+    }
+
+    /// Whether a plan that follows soon on another saves enough. Where too little of a pool is used it does not matter what
+    /// it saves.
+    fn is_worth_another(&self, proposal: &Proposal) -> bool {
+        let names: BTreeSet<&Text> = proposal.claims.iter().collect();
+        let going = || self.movers.iter().filter(|mover| names.contains(&mover.claim.name));
+        let pools: BTreeSet<&Text> = going().map(|mover| &mover.pool.name).collect();
+        let claims = self.view.snapshot.claims.values().filter(|claim| pools.contains(&claim.pool));
+        let cost: i64 = claims.map(|claim| claim.price().micros()).sum();
+        let least = cost.saturating_mul(WORTH_ANOTHER) / 1000;
+        proposal.saves.micros() >= least || going().any(|mover| !mover.for_money)
     }
 
     fn weigh(&self, going: &[Text], trial: Trial) -> Option<Proposal> {

@@ -123,15 +123,18 @@ pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget)
         }
     }
     let Outcome { mut plan, mut report, .. } = Outcome::of(&view, &rotation, search);
+    let rests_until = consolidate::rests_until(&view);
     // What goes because it is empty takes no pods, which the next plan knows.
     if plan.launches.is_empty()
         && plan.disruptions.is_empty()
         && !consolidate::is_under_way(&view)
+        && rests_until.is_none()
         && let Some(proposal) = consolidate::propose(&view, &plan.placements, &report.reserves, search)
     {
         proposal.write(&view, &mut plan, &mut report);
     }
-    plan.wake_at = plan.wake_at.into_iter().chain(mover::look_again_at(&view)).min();
+    let wakes = [plan.wake_at, mover::look_again_at(&view), rests_until];
+    plan.wake_at = wakes.into_iter().flatten().min();
     (plan, report)
 }
 

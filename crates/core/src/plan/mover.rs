@@ -48,16 +48,34 @@ fn mover<'a>(view: &View<'a>, claim: &'a Claim, spares: &Spares<'_, '_>) -> Opti
     free.then_some(Mover { claim, node, pool, pods, for_money })
 }
 
+/// The nodes that are looked at for whether their pods can run for less.
+fn watched<'v, 'a>(
+    view: &'v View<'a>,
+) -> impl Iterator<Item = (&'a Claim, &'a Node, &'a Pool)> + use<'v, 'a> {
+    let claims = view.snapshot.claims.values().map(AsRef::as_ref);
+    let claims = claims.filter(|claim| view.stands(claim) && view.decides_about(claim));
+    claims.filter_map(|claim| {
+        let (node, pool) = (view.node_of(&claim.name)?, view.snapshot.pools.get(&claim.pool)?);
+        let watched = pool.consolidation == Consolidation::Underutilized && !pool.paused;
+        watched.then_some((claim, node, &**pool))
+    })
+}
+
+/// Whether there is a node that may not be looked at for what passes by itself: pods have just come to it or left it, or
+/// one of them may not be evicted just now.
+pub(super) fn is_restless(view: &View<'_>) -> bool {
+    watched(view).any(|(claim, node, pool)| {
+        empty::quiet_until(view, claim, node, pool).is_some_and(|until| until > view.now)
+            || guards::keeps_for_now(view, node).is_some()
+    })
+}
+
 /// When the next node will have been left alone for long enough to be looked at. Nodes that are disturbed one shortly
 /// after the other are looked at together.
 pub(super) fn look_again_at(view: &View<'_>) -> Option<Timestamp> {
-    let claims = view.snapshot.claims.values().filter(|claim| view.stands(claim));
-    let settles = claims.filter_map(|claim| {
-        let node = view.node_of(&claim.name)?;
-        let pool = view.snapshot.pools.get(&claim.pool)?;
-        let watched = pool.consolidation == Consolidation::Underutilized;
+    let settles = watched(view).filter_map(|(claim, node, pool)| {
         let until = empty::quiet_until(view, claim, node, pool)?;
-        (watched && until > view.now && view.keeping(&node.name).next().is_some()).then_some(until)
+        (until > view.now && view.keeping(&node.name).next().is_some()).then_some(until)
     });
     let together = view.now.saturating_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX);
     settles.min().map(|first| first.max(together))

@@ -46,6 +46,7 @@ pub fn why_kept(snapshot: &Snapshot, now: Timestamp, claim: &str) -> Option<Stri
         .or_else(unsettled)
         .or_else(|| Leave::new(&view).allows(pool, DisruptionReason::Underutilized).err())
         .or_else(|| under_way(&view))
+        .or_else(|| resting(&view))
         .or_else(|| Some(too_dear_elsewhere(&view, claim, pool)))
 }
 
@@ -53,6 +54,14 @@ pub fn why_kept(snapshot: &Snapshot, now: Timestamp, claim: &str) -> Option<Stri
 fn under_way(view: &View<'_>) -> Option<String> {
     let busy = consolidate::is_under_way(view);
     busy.then(|| "others are on their way out to save money; it is looked at when they are gone".to_owned())
+}
+
+/// After a plan of consolidation, its pods come to rest first.
+fn resting(view: &View<'_>) -> Option<String> {
+    let seconds = consolidate::rests_until(view)?.duration_since(view.now).as_secs().max(1);
+    Some(format!(
+        "pods have just been moved and come to rest first; it is looked at in {seconds} s at the latest"
+    ))
 }
 
 /// What remains where nothing forbids that a node goes: that it would not save enough. Where its pool cannot do without a

@@ -6,6 +6,7 @@ use windlass_core::model::{
     Consolidation, Decision, DisruptionBudget, DisruptionReason, InstanceType, PodBudget, PodId, PodOwner,
     PodShape, Pool, Readiness, Requirements, Selector, Share, Taint,
 };
+use windlass_core::plan::why_kept;
 
 use crate::cluster::{Cluster, NOW};
 use crate::shapes::{asks, at, machine, pool, selecting};
@@ -330,4 +331,51 @@ fn a_decision_about_a_node_that_is_not_ready_is_taken_back() {
     Arc::make_mut(node).readiness = Readiness::NotReady { since: at(NOW) };
     let (plan, _) = cluster.plan();
     assert_eq!((plan.cancellations.len(), plan.removals.len()), (1, 0));
+}
+
+#[test]
+fn after_a_plan_its_pods_come_to_rest_before_the_next() {
+    let mut cluster = half_empty(thrifty(), "abcd", 500).pod_changed("node-of-d", NOW - 5);
+    assert_eq!(decided(&cluster.plan().0), ["a", "b", "c"]);
+    Arc::make_mut(&mut cluster.0.recent).consolidated = Some(at(NOW - 20));
+    let (plan, _) = cluster.plan();
+    assert_eq!((plan.disruptions, plan.wake_at), (Vec::new(), Some(at(NOW + 25))), "node d is quiet by then");
+    let why = why_kept(&cluster.0, at(NOW), "a").unwrap();
+    assert_eq!(
+        why,
+        "pods have just been moved and come to rest first; it is looked at in 40 s at the latest"
+    );
+    let calm = cluster.clone().pod_changed("node-of-d", NOW - 30);
+    assert_eq!(decided(&calm.plan().0), ["a", "b", "c"], "all have come to rest");
+    Arc::make_mut(&mut cluster.0.recent).consolidated = Some(at(NOW - 60));
+    assert_eq!(decided(&cluster.plan().0), ["a", "b", "c"], "there is always something that moves somewhere");
+}
+
+#[test]
+fn after_a_plan_budgets_that_it_has_used_up_are_waited_for() {
+    let mut cluster = half_empty(thrifty(), "abcd", 500);
+    Arc::make_mut(&mut cluster.0.recent).consolidated = Some(at(NOW - 20));
+    assert_eq!(decided(&cluster.plan().0).len(), 3);
+    let used_up = PodBudget { selector: Selector::Matching(Requirements::new()), allowed: 0 };
+    Arc::make_mut(&mut cluster.0.pod_budgets).insert(PodId::new("default", "web"), used_up);
+    let (plan, _) = cluster.plan();
+    assert_eq!((plan.disruptions, plan.wake_at), (Vec::new(), Some(at(NOW + 40))));
+}
+
+#[test]
+fn a_little_is_left_for_an_hour_after_a_plan_and_more_is_not() {
+    let full = "efghijklmnopqrstuvwxyz".chars().fold(half_empty(thrifty(), "ab", 900), |cluster, letter| {
+        let (name, pod) = (letter.to_string(), format!("web-{letter}"));
+        let big = machine("large", 8, 32, "0.40");
+        let cluster = cluster.standing(&name, "general", &big);
+        cluster.bound(&pod, 1, asks(7900, 512), &format!("node-of-{name}"))
+    });
+    assert_eq!(decided(&full.plan().0), ["a"]);
+    let soon = |mut cluster: Cluster, ended: i64| {
+        Arc::make_mut(&mut cluster.0.recent).consolidated = Some(at(ended));
+        cluster.plan().0
+    };
+    assert!(soon(full.clone(), NOW - 120).is_empty(), "0.10 of 9.00");
+    assert_eq!(decided(&soon(full, NOW - 3600)), ["a"]);
+    assert_eq!(decided(&soon(half_empty(thrifty(), "ab", 900), NOW - 120)), ["a"], "0.10 of 0.20");
 }
