@@ -48,6 +48,9 @@ pub struct Settings {
     pub orphan_grace: Duration,
     /// How far apart two answers of a provider must be that together prove a machine's absence.
     pub absence_interval: Duration,
+    /// How long after its creation a claim's name stays taken, also if its machine is gone sooner: a request to make the
+    /// claim that went unanswered may still be under way, and would bring it back.
+    pub name_kept: Duration,
     /// How long after its time a terminating pod on a dead node is still waited for.
     pub stuck_pod_grace: Duration,
 
@@ -113,6 +116,8 @@ impl Settings {
             failure_shown: seconds(5 * 60),
             orphan_grace: seconds(5 * 60),
             absence_interval: seconds(5),
+            // API servers give requests up after a minute.
+            name_kept: seconds(60),
             stuck_pod_grace: seconds(60),
             sweep_interval: seconds(60),
             catalogue_interval: seconds(60),

@@ -66,6 +66,11 @@ impl Unit {
         self.gone_at.is_some_and(|at| at <= now)
     }
 
+    /// Whether it was launched under this key.
+    fn is_of(&self, tag: &MachineTag, now: Instant) -> bool {
+        self.tagged && !self.is_gone(now) && self.machine.tag.claim_uid == tag.claim_uid
+    }
+
     pub(crate) fn is_ours(&self) -> bool {
         self.tagged && &*self.machine.tag.cluster_id == CLUSTER
     }
@@ -149,6 +154,11 @@ impl Cloud {
         }
     }
 
+    /// Whether there is a machine that was launched under this key.
+    pub(crate) fn has(&self, tag: &MachineTag, now: Instant) -> bool {
+        self.units.values().any(|unit| unit.is_of(tag, now))
+    }
+
     /// Launches a machine, or finds the one that was launched under the same key.
     pub(crate) fn launch(
         &mut self,
@@ -158,8 +168,7 @@ impl Cloud {
         now: Instant,
         today: Timestamp,
     ) -> Result<Machine, ProviderError> {
-        let mut known = self.units.values_mut().filter(|unit| unit.tagged && !unit.is_gone(now));
-        if let Some(unit) = known.find(|unit| unit.machine.tag.claim_uid == request.tag.claim_uid) {
+        if let Some(unit) = self.units.values_mut().find(|unit| unit.is_of(&request.tag, now)) {
             unit.appears_at = unit.appears_at.min(now);
             return Ok(unit.machine.clone());
         }

@@ -37,8 +37,8 @@ pub(crate) struct Wire {
 
 /// What befalls a request.
 enum Passage {
-    /// It arrives after so long.
-    Arrives(Duration, Option<Failure>),
+    /// It is sent after it has been held up for so long.
+    Departs(Duration, Option<Failure>),
     /// It fails after so long, without having arrived.
     Fails(Duration),
     /// Its sender is no more.
@@ -68,26 +68,28 @@ impl Service<Request<Body>> for Wire {
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let request = Request::from_parts(head, body.collect_bytes().await?);
+            let (held, failure) = match wire.world.with(|state| wire.depart(state, &request)) {
+                Passage::Departs(held, failure) => (held, failure),
+                Passage::Fails(after) => {
+                    sleep(after).await;
+                    return Err("connection refused".into());
+                }
+                Passage::Void => return std::future::pending().await,
+            };
+            // What waits for its turn is dropped when its sender hangs up.
+            sleep(held).await;
             if reads {
-                return wire.send(request).await;
+                return wire.send(request, failure).await;
             }
             // What is on its way arrives, whether or not its sender still waits for the answer.
-            tokio::spawn(async move { wire.send(request).await }).await?
+            tokio::spawn(async move { wire.send(request, failure).await }).await?
         })
     }
 }
 
 impl Wire {
-    async fn send(self, request: Request<Bytes>) -> Answer {
-        let (there, failure) = match self.world.with(|state| self.depart(state, &request)) {
-            Passage::Arrives(there, failure) => (there, failure),
-            Passage::Fails(after) => {
-                sleep(after).await;
-                return Err("connection refused".into());
-            }
-            Passage::Void => return std::future::pending().await,
-        };
-        sleep(there).await;
+    async fn send(self, request: Request<Bytes>, failure: Option<Failure>) -> Answer {
+        sleep(self.world.with(|state| state.latency(5))).await;
         let (reply, back) = match self.world.with(|state| self.arrive(state, &request, failure)) {
             Arrival::Answered(reply, back) => (reply, back),
             Arrival::Refused(status, back) => {
@@ -127,9 +129,9 @@ impl Wire {
             }
             Some(Failure::Slow) => {
                 state.court.count("slow request");
-                Passage::Arrives(Duration::from_millis(state.rng.u64(2_000..20_000)), None)
+                Passage::Departs(Duration::from_millis(state.rng.u64(2_000..20_000)), None)
             }
-            failure => Passage::Arrives(state.latency(5), failure),
+            failure => Passage::Departs(Duration::ZERO, failure),
         }
     }
 

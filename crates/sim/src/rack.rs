@@ -66,10 +66,6 @@ impl Rack {
                     message: "slow down".to_owned(),
                     retry_after: Some(Duration::from_secs(5)),
                 }),
-                Some(CallFault::NoCapacity) => {
-                    let message = "there is none left".to_owned();
-                    Err(ProviderError::InsufficientCapacity { message })
-                }
                 _ => arrive(state, fault),
             };
             state.trace.note(|| {
@@ -121,6 +117,11 @@ impl Provider for Rack {
                 let never_joins = state.trouble.never_join > 0;
                 let appears_in = if late { Duration::from_secs(45) } else { Duration::ZERO };
                 let (cloud, rng) = (&mut state.cloud, &mut state.rng);
+                // What was launched before is found, however little is left.
+                if fault == Some(CallFault::NoCapacity) && !cloud.has(&request.tag, Instant::now()) {
+                    let message = "there is none left".to_owned();
+                    return Err(ProviderError::InsufficientCapacity { message });
+                }
                 let birth = Birth { appears_in, never_joins };
                 let launched = cloud.launch(&request, birth, rng, Instant::now(), today);
                 if never_joins && launched.is_ok() {

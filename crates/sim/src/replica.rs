@@ -15,7 +15,7 @@ use windlass_providers::GuardSettings;
 use crate::cloud::CLUSTER;
 use crate::network::Wire;
 use crate::rack::Rack;
-use crate::world::World;
+use crate::world::{ReplicaId, World};
 
 /// How long a replica that was told to end is given before it is killed.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -36,7 +36,7 @@ pub(crate) async fn live(world: Arc<World>, number: usize) {
             random: world.with(|state| state.rng.fork()),
             leadership,
             metrics: Metrics::default(),
-            settings: settings(number),
+            settings: settings(replica),
         });
         let asked_to_end = Arc::new(Notify::new());
         let shutdown = asked_to_end.clone();
@@ -73,7 +73,9 @@ pub(crate) async fn live(world: Arc<World>, number: usize) {
 }
 
 /// The settings of a replica: as by default, but with deadlines that come within a run.
-fn settings(number: usize) -> Settings {
+/// A process that is started again is another one to the lease, which it has to wait for like anybody else.
+fn settings(replica: ReplicaId) -> Settings {
+    let identity = format!("replica-{}-{}", replica.number, replica.incarnation);
     let seconds = Duration::from_secs;
     let plan = model::Settings {
         search_steps: 30,
@@ -103,6 +105,6 @@ fn settings(number: usize) -> Settings {
         search_time: None,
         provider_calls: GuardSettings { timeout: seconds(30), ..GuardSettings::default() },
         plan,
-        ..Settings::new(CLUSTER.into(), "windlass-system".to_owned(), format!("replica-{number}"))
+        ..Settings::new(CLUSTER.into(), "windlass-system".to_owned(), identity)
     }
 }

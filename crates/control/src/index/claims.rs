@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
-use windlass_api::NodeClaim;
+use windlass_api::{NodeClaim, conditions};
 use windlass_core::Text;
-use windlass_core::model::{Claim, Recent};
+use windlass_core::model::{Claim, DisruptionReason, Recent};
 
 use super::Changed;
 use crate::adapt;
@@ -171,7 +171,19 @@ impl ClaimMirror {
         if let Some(id) = claim.status.as_ref().and_then(|status| status.provider_id.as_deref()) {
             self.by_provider_id.entry(id.into()).or_default().insert(name.clone());
         }
-        Arc::make_mut(&mut self.model).insert(name.clone(), Arc::new(adapt::claim(&claim)));
+        let model = Arc::make_mut(&mut self.model);
+        let known = adapt::claim(&claim);
+        let ended = ended_at(&claim);
+        if ended.is_some() && known.disrupted == Some(DisruptionReason::Underutilized) {
+            let recent = Arc::make_mut(&mut self.recent);
+            recent.consolidated = recent.consolidated.max(ended);
+        }
+        // One that never took pods is nothing but a name from then on; of others budgets know until they are gone.
+        if ended.is_some() && known.initialized_at.is_none() {
+            model.remove(&name);
+        } else {
+            model.insert(name.clone(), Arc::new(known));
+        }
         self.objects.insert(name.clone(), Arc::new(claim));
         Changed { plan: true, claims: BTreeSet::from([name]), providers: false }
     }
@@ -246,6 +258,13 @@ impl ClaimMirror {
     }
 }
 
+/// Since when a claim has had no machine any more and will never have one.
+fn ended_at(claim: &NodeClaim) -> Option<Timestamp> {
+    claim.metadata.deletion_timestamp.as_ref()?;
+    let ended = conditions::find(&claim.status.as_ref()?.conditions, conditions::TERMINATED)?;
+    (ended.status == "True").then_some(ended.last_transition_time.0)
+}
+
 /// Adds a time, and forgets those that are long past.
 fn note(times: &mut BTreeMap<Text, Vec<Timestamp>>, pool: &Text, at: Timestamp) {
     times.entry(pool.clone()).or_default().push(at);
@@ -261,6 +280,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use jiff::{SignedDuration, Timestamp, ToSpan};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::json;
     use windlass_api::NodeClaim;
 
@@ -304,6 +324,23 @@ mod tests {
         assert!(mirror.refused("a").plan);
         assert!(!mirror.refused("b").plan, "it exists");
         assert_eq!(mirror.model().keys().map(|name| &**name).collect::<Vec<_>>(), ["b"]);
+    }
+
+    #[test]
+    fn a_claim_that_is_only_kept_for_its_name_counts_for_nothing() {
+        let mut mirror = ClaimMirror::default();
+        mirror.saw(claim("a", "u1", 10));
+        let mut ended = claim("a", "u1", 11);
+        ended.metadata.deletion_timestamp = Some(Time(NOW));
+        mirror.saw(ended.clone());
+        assert_eq!(mirror.model().len(), 1, "it may still have a machine");
+        let gone = json!({"type": "Terminated", "status": "True", "reason": "Terminated", "message": "",
+            "lastTransitionTime": NOW});
+        ended.status = serde_json::from_value(json!({"conditions": [gone]})).unwrap();
+        ended.metadata.resource_version = Some("12".to_owned());
+        mirror.saw(ended);
+        assert!(mirror.model().is_empty());
+        assert!(mirror.get("a").is_some(), "it is worked on until it is let go");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A claim that is being deleted: drain its node, end its machine, let go.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use windlass_api::NodeClaim;
 use windlass_api::conditions::{self, Truth};
@@ -20,8 +22,11 @@ pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation,
         return;
     }
     let node = own_node(claim, seen);
-    if draft.is(conditions::TERMINATED) {
-        return let_go(draft, node);
+    if draft.is(conditions::TERMINATED) && !shows_up(draft, seen) {
+        return match node {
+            Some(_) => draft.act(Effect::DeleteNode),
+            None => release_later(draft, claim, seen, times),
+        };
     }
     if draft.status.provider_id.is_none() && !find_machine(draft, claim, seen, times) {
         return;
@@ -29,11 +34,12 @@ pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation,
     let Some(provider_id) = draft.status.provider_id.clone() else { return };
     if let Some(node) = node
         && !is_planted(Mistake::SkipsDrain)
-        && (is_lost(draft, &provider_id, node, seen, times) || !empty_node(draft, claim, node, seen, times))
+        && (is_lost(draft, claim, &provider_id, node, seen, times)
+            || !empty_node(draft, claim, node, seen, times))
     {
         return;
     }
-    terminate(draft, &provider_id, node, seen, times);
+    terminate(draft, claim, &provider_id, node, seen, times);
 }
 
 /// The node that stands for the claim, unless it is marked as another's: then it is not ours to drain.
@@ -52,7 +58,7 @@ fn find_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, ti
     let never_asked = draft.status.launch.is_none();
     if never_asked || claim.spec.adopt.is_some() {
         draft.terminated("NeverLaunched", "no machine was ever asked for");
-        draft.act(Effect::ReleaseClaim);
+        release(draft, claim, times);
         return false;
     }
     match &seen.answer {
@@ -65,7 +71,7 @@ fn find_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, ti
     }
     if seen.absence.is_proven() {
         draft.terminated("NeverLaunched", "the provider has no machine for this claim");
-        draft.act(Effect::ReleaseClaim);
+        release(draft, claim, times);
         return false;
     }
     draft.not_ready("Terminating", "making sure that the provider has no machine for this claim");
@@ -80,7 +86,14 @@ fn find_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, ti
 
 /// Whether the machine was lost, or may have been, so that there is something better to do than to drain its node: the
 /// pods there run no more, and neither a budget nor a pod that nobody is left to end may keep what is a ghost.
-fn is_lost(draft: &mut Draft<'_>, provider_id: &str, node: &Node, seen: &Observation, times: &Times) -> bool {
+fn is_lost(
+    draft: &mut Draft<'_>,
+    claim: &NodeClaim,
+    provider_id: &str,
+    node: &Node,
+    seen: &Observation,
+    times: &Times,
+) -> bool {
     if node.is_ready() || !seen.absence.is_suspected() {
         return false;
     }
@@ -88,7 +101,7 @@ fn is_lost(draft: &mut Draft<'_>, provider_id: &str, node: &Node, seen: &Observa
         let message = format!("the provider has no machine {provider_id} any more");
         draft.terminated("MachineLost", &message);
         draft.note(true, "MachineLost", &message);
-        let_go(draft, Some(node));
+        let_go(draft, claim, Some(node), times);
         return true;
     }
     let ask = seen.answer.is_none() && seen.absence.ask_after(draft.now, times.absence_interval).is_zero();
@@ -167,6 +180,7 @@ const NOT_OURS: &str = "NotOurs";
 
 fn terminate(
     draft: &mut Draft<'_>,
+    claim: &NodeClaim,
     provider_id: &str,
     node: Option<&Node>,
     seen: &Observation,
@@ -184,7 +198,7 @@ fn terminate(
         };
         draft.terminated(reason, &message);
         draft.note(disowned, reason, &message);
-        return let_go(draft, node);
+        return let_go(draft, claim, node, times);
     }
     let message = if seen.absence.is_suspected() {
         format!(
@@ -242,7 +256,48 @@ fn wait_for_provider(
     false
 }
 
-fn let_go(draft: &mut Draft<'_>, node: Option<&Node>) {
+fn let_go(draft: &mut Draft<'_>, claim: &NodeClaim, node: Option<&Node>, times: &Times) {
     draft.not_ready("Terminated", "the machine is gone");
-    draft.act(if node.is_some() { Effect::DeleteNode } else { Effect::ReleaseClaim });
+    if node.is_some() {
+        draft.act(Effect::DeleteNode);
+    } else {
+        release(draft, claim, times);
+    }
+}
+
+/// Lets the claim go, unless something that is still under way could make it anew under its name.
+fn release(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
+    match name_kept(draft, claim, times) {
+        Some(left) => draft.look_again_after(left),
+        None => draft.act(Effect::ReleaseClaim),
+    }
+}
+
+/// The same when some time has passed since its machine was gone. Where that was never seen, it may have shown up since, from
+/// a launch that went unanswered.
+fn release_later(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
+    let unseen = draft.status.provider_id.is_none() && draft.status.launch.is_some();
+    match &seen.answer {
+        _ if name_kept(draft, claim, times).is_some() || !unseen => release(draft, claim, times),
+        Some(Answer::Found(Ok(_))) => draft.act(Effect::ReleaseClaim),
+        Some(Answer::Found(Err(_))) => draft.look_again_after(times.retry_after(seen.errors)),
+        _ => draft.act(Effect::Find),
+    }
+}
+
+/// Whether a machine has shown up of a claim that seemed to have none.
+fn shows_up(draft: &mut Draft<'_>, seen: &Observation) -> bool {
+    let Some(Answer::Found(Ok(Some(machine)))) = &seen.answer else { return false };
+    draft.has_machine(machine);
+    let message = format!("{} has shown up and is being given back", machine.provider_id);
+    draft.condition(conditions::TERMINATED, Truth::Unknown, "ShownUp", &message);
+    draft.not_ready("Terminating", &message);
+    true
+}
+
+/// For how long the claim's name stays taken.
+fn name_kept(draft: &Draft<'_>, claim: &NodeClaim, times: &Times) -> Option<Duration> {
+    let made = claim.metadata.creation_timestamp.as_ref()?.0;
+    let until = made.saturating_add(times.name_kept).unwrap_or(Timestamp::MAX);
+    Duration::try_from(until.duration_since(draft.now)).ok().filter(|left| !left.is_zero())
 }

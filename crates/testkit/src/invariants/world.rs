@@ -79,6 +79,10 @@ impl World {
         by_machine.or_else(|| self.claim(node.claim_uid.as_deref()?))
     }
 
+    pub(super) fn pod(&self, name: &str) -> Option<&Arc<Pod>> {
+        self.pods.get(name)
+    }
+
     pub(super) fn pods_on(&self, node: &str) -> impl Iterator<Item = &Arc<Pod>> {
         self.pods_by_node.of(node).filter_map(|name| self.pods.get(name))
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::ToSpan;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::json;
 use windlass_core::model::{Node, Readiness};
 use windlass_providers::{ProviderError, Termination};
@@ -117,6 +118,32 @@ fn a_provider_that_does_not_answer_keeps_the_claim_and_is_named() {
 #[test]
 fn a_claim_that_never_asked_for_a_machine_is_let_go_at_once() {
     assert_eq!(Life::begin().deleting().step().effect, Some(Effect::ReleaseClaim));
+}
+
+#[test]
+fn a_claim_that_has_just_been_made_keeps_its_name_until_nothing_can_make_it_anew() {
+    let mut life = Life::begin().deleting();
+    life.claim.metadata.creation_timestamp = Some(Time(life.now));
+    let next = life.later(Duration::from_secs(20));
+    assert_eq!((next.effect, next.again_after), (None, Some(Duration::from_secs(40))));
+    assert_eq!(life.condition("Terminated"), ("True", "NeverLaunched"));
+    assert_eq!(life.later(Duration::from_secs(40)).effect, Some(Effect::ReleaseClaim));
+}
+
+#[test]
+fn a_machine_that_shows_up_while_the_name_of_its_claim_is_kept_is_given_back() {
+    let mut life = Life::begin();
+    life.claim.metadata.creation_timestamp = Some(Time(life.now));
+    life.step();
+    let mut life = life.deleting();
+    life.proven_absent();
+    assert_eq!(life.step().effect, None);
+    assert_eq!(life.condition("Terminated"), ("True", "NeverLaunched"));
+    assert_eq!(life.later(Duration::from_secs(60)).effect, Some(Effect::Find));
+    life.seen.absence = Absence::default();
+    let next = life.answer(Answer::Found(Ok(Some(machine("u")))));
+    assert_eq!(next.effect, Some(Effect::Terminate(ID.into())));
+    assert_eq!(life.condition("Terminated"), ("Unknown", "ShownUp"));
 }
 
 #[test]

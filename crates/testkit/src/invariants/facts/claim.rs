@@ -94,8 +94,11 @@ fn is_on_its_way(object: &DynamicObject) -> bool {
 }
 
 /// Once launched a claim counts what its machine has; until then, the most of each resource that any of its offerings
-/// would bring, since nobody knows which of them it will be.
+/// would bring, since nobody knows which of them it will be. Without a machine, in the end, it counts for nothing.
 fn counted(object: &DynamicObject, before: Option<&Claim>) -> Amounts {
+    if true_condition(object, conditions::TERMINATED).is_some() {
+        return Amounts::new();
+    }
     let mut counted = amounts(object.data.pointer("/status/capacity"));
     if counted.is_empty() {
         if let Some(before) = before {

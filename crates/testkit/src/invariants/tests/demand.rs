@@ -1,7 +1,7 @@
 use windlass_api::conditions::{self, Truth};
 
 use super::super::{Invariant, Writer};
-use super::objects::{claim, deleted, launched, made_for, saying};
+use super::objects::{claim, deleted, launched, made_for, pod, saying};
 use super::script::Script;
 
 /// A claim on its way for two pods.
@@ -51,6 +51,13 @@ fn i9_allows_another_claim_while_the_first_is_being_deleted() {
     let mut script = on_its_way();
     let leaving = deleted(made_for(claim("first"), &["default/a", "default/b"]), script.now());
     script.change(&launched(leaving, "4")).add(&made_for(claim("second"), &["default/a"]));
+    script.is_clean();
+}
+
+#[test]
+fn i9_allows_another_claim_for_a_pod_that_has_a_node() {
+    let mut script = on_its_way();
+    script.add(&pod("a", "sick")).add(&made_for(claim("second"), &["default/a"]));
     script.is_clean();
 }
 
