@@ -1,20 +1,15 @@
-//! The controller's node groups as they are served to Cluster Autoscaler, and the flags that say where.
+//! Where the controller's node groups are served to Cluster Autoscaler.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use async_trait::async_trait;
 use clap::Args;
-use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::net::TcpListener;
 use tracing::{info, warn};
-use windlass_control::groups as ours;
-use windlass_serve::grpc::{
-    Group, GroupError, GroupOptions, Instance, InstanceError, InstanceState, NodeGroups, NodeRef, Security,
-    TlsFiles, serve_grpc,
-};
+use windlass_control::groups::PoolGroups;
+use windlass_serve::grpc::{Security, TlsFiles, serve_grpc};
 
 /// Where and to whom node groups are served.
 #[derive(Debug, Args)]
@@ -39,12 +34,17 @@ pub(crate) struct Bridge {
     grpc_plaintext: bool,
 }
 
+/// Where node groups are served if it is not said where: to those on the same machine.
+const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8086);
+
 impl Bridge {
+    /// Serves node groups also if it is not said where.
+    pub(crate) fn open_by_default(&mut self) {
+        self.grpc_addr.get_or_insert(DEFAULT_ADDRESS);
+    }
+
     /// Listens, if it is to; what is returned serves until it is dropped.
-    pub(crate) async fn open(
-        self,
-        groups: ours::NodeGroups,
-    ) -> Result<Option<impl Future<Output = Result<()>>>> {
+    pub(crate) async fn open(self, groups: PoolGroups) -> Result<Option<impl Future<Output = Result<()>>>> {
         let Some(address) = self.grpc_addr else { return Ok(None) };
         let files = self.grpc_cert.zip(self.grpc_key).zip(self.grpc_client_ca);
         let files = files.map(|((certificate, key), client_ca)| TlsFiles { certificate, key, client_ca });
@@ -56,120 +56,10 @@ impl Bridge {
         if security.is_plaintext() {
             warn!(%address, "whoever reaches this address can launch and end machines: it asks for no certificate");
         }
-        let groups = Arc::new(Groups(groups));
+        let groups = Arc::new(groups);
         Ok(Some(async move {
             let served = serve_grpc(listener, security, groups, std::future::pending());
             served.await.context("cannot serve node groups to Cluster Autoscaler")
         }))
-    }
-}
-
-/// The controller's groups.
-struct Groups(ours::NodeGroups);
-
-#[async_trait]
-impl NodeGroups for Groups {
-    fn groups(&self) -> Result<Vec<Group>, GroupError> {
-        Ok(self.0.groups().map_err(error)?.into_iter().map(group).collect())
-    }
-
-    fn group_of(&self, node: &NodeRef) -> Result<Option<Group>, GroupError> {
-        Ok(self.0.group_of(&node_ref(node)).map_err(error)?.map(group))
-    }
-
-    fn target_size(&self, group: &str) -> Result<u32, GroupError> {
-        self.0.target_size(group).map_err(error)
-    }
-
-    fn instances(&self, group: &str) -> Result<Vec<Instance>, GroupError> {
-        Ok(self.0.instances(group).map_err(error)?.into_iter().map(instance).collect())
-    }
-
-    fn template(&self, group: &str) -> Result<Node, GroupError> {
-        self.0.template(group).map_err(error)
-    }
-
-    fn options(&self, group: &str) -> Result<Option<GroupOptions>, GroupError> {
-        Ok(self.0.options(group).map_err(error)?.map(options))
-    }
-
-    fn node_price(&self, node: &NodeRef) -> Result<i64, GroupError> {
-        Ok(self.0.node_price(&node_ref(node)).map_err(error)?.micros())
-    }
-
-    fn pod_price(&self, pod: &Pod) -> Result<i64, GroupError> {
-        Ok(self.0.pod_price(pod).map_err(error)?.micros())
-    }
-
-    fn gpu_label(&self) -> String {
-        self.0.gpu_label().to_owned()
-    }
-
-    fn gpu_types(&self) -> Result<Vec<String>, GroupError> {
-        self.0.gpu_types().map_err(error)
-    }
-
-    async fn increase(&self, group: &str, delta: u32) -> Result<(), GroupError> {
-        self.0.increase(group, delta).await.map_err(error)
-    }
-
-    async fn delete_nodes(&self, group: &str, nodes: &[NodeRef]) -> Result<(), GroupError> {
-        self.0.delete_nodes(group, nodes.iter().map(node_ref).collect()).await.map_err(error)
-    }
-
-    async fn decrease_target(&self, group: &str, by: u32) -> Result<(), GroupError> {
-        self.0.decrease_target(group, by).await.map_err(error)
-    }
-}
-
-fn group(group: ours::Group) -> Group {
-    let ours::Group { id, min, max, debug } = group;
-    Group { id, min, max, debug }
-}
-
-fn node_ref(node: &NodeRef) -> ours::NodeRef {
-    let NodeRef { provider_id, name, labels, annotations } = node.clone();
-    ours::NodeRef { provider_id, name, labels, annotations }
-}
-
-fn instance(instance: ours::Instance) -> Instance {
-    let state = match instance.state {
-        ours::InstanceState::Running => InstanceState::Running,
-        ours::InstanceState::Creating => InstanceState::Creating,
-        ours::InstanceState::Deleting => InstanceState::Deleting,
-    };
-    let error = instance.error.map(|error| {
-        let ours::InstanceError { code, message, out_of_resources } = error;
-        InstanceError { code, message, out_of_resources }
-    });
-    Instance { id: instance.id, state, error }
-}
-
-fn options(options: ours::GroupOptions) -> GroupOptions {
-    let ours::GroupOptions {
-        scale_down_utilization_percent,
-        scale_down_gpu_utilization_percent,
-        scale_down_unneeded_time,
-        scale_down_unready_time,
-        max_node_provision_time,
-        ignore_daemon_sets_utilization,
-    } = options;
-    GroupOptions {
-        scale_down_utilization_percent,
-        scale_down_gpu_utilization_percent,
-        scale_down_unneeded_time,
-        scale_down_unready_time,
-        max_node_provision_time,
-        ignore_daemon_sets_utilization,
-    }
-}
-
-fn error(error: ours::GroupError) -> GroupError {
-    match error {
-        ours::GroupError::NotFound(why) => GroupError::NotFound(why),
-        ours::GroupError::Invalid(why) => GroupError::Invalid(why),
-        ours::GroupError::Refused(why) => GroupError::Refused(why),
-        ours::GroupError::NotLeading(why) => GroupError::NotLeading(why),
-        ours::GroupError::Unavailable(why) => GroupError::Unavailable(why),
     }
 }

@@ -36,7 +36,7 @@ enum Command {
     /// Say why a pod waits or where it will go, or why a node stays or goes. Nothing is changed.
     #[command(subcommand)]
     Explain(explain::Explain),
-    /// Prepare serving node groups to Cluster Autoscaler; `windlass run --grpc-addr` serves them.
+    /// Serve node groups to Cluster Autoscaler, and make the certificates for it.
     #[command(subcommand)]
     Grpc(grpc::Grpc),
     /// Print the custom resource definitions, ready for `kubectl apply --server-side -f -`.

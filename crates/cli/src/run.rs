@@ -97,12 +97,19 @@ struct Times {
     /// How long a node may be not ready before it is replaced.
     #[arg(long, env = "WINDLASS_REPAIR_AFTER", default_value = "10m", value_parser = duration, value_name = "TIME")]
     repair_after: Duration,
+    /// How long a claim that came to nothing is kept for Cluster Autoscaler to see, where it decides.
+    #[arg(long, env = "WINDLASS_FAILURE_SHOWN", default_value = "5m", value_parser = duration, value_name = "TIME")]
+    failure_shown: Duration,
     /// How long a machine may be without a claim before it is ended.
     #[arg(long, env = "WINDLASS_ORPHAN_GRACE", default_value = "5m", value_parser = duration, value_name = "TIME")]
     orphan_grace: Duration,
     /// How far apart two answers of a provider must be that together prove that a machine is gone.
     #[arg(long, env = "WINDLASS_ABSENCE_INTERVAL", default_value = "5s", value_parser = duration, value_name = "TIME")]
     absence_interval: Duration,
+    /// How long after its creation a claim's name stays taken, also if its machine is gone sooner: as long as the API
+    /// server may take over a request.
+    #[arg(long, env = "WINDLASS_NAME_KEPT", default_value = "60s", value_parser = duration, value_name = "TIME")]
+    name_kept: Duration,
     /// How often the providers' machines are compared with the claims.
     #[arg(long, env = "WINDLASS_SWEEP_INTERVAL", default_value = "60s", value_parser = interval, value_name = "TIME")]
     sweep_interval: Duration,
@@ -130,6 +137,12 @@ struct Times {
 }
 
 impl Run {
+    /// The same, serving node groups also if it is not said where.
+    pub(crate) fn serving_groups(mut self) -> Self {
+        self.bridge.open_by_default();
+        self
+    }
+
     pub(crate) fn execute(self) -> Result<()> {
         logging::start(&self.log, self.log_format)?;
         // Two workers: one may be busy planning while the other renews the lease.
@@ -212,8 +225,10 @@ impl Run {
             launch_deadline: times.launch_deadline,
             registration_deadline: times.registration_deadline,
             repair_after: times.repair_after,
+            failure_shown: times.failure_shown,
             orphan_grace: times.orphan_grace,
             absence_interval: times.absence_interval,
+            name_kept: times.name_kept,
             sweep_interval: times.sweep_interval,
             catalogue_interval: times.catalogue_interval,
             poll_interval: times.poll_interval,

@@ -21,7 +21,7 @@ use windlass_providers::{Clock, ProviderFactory};
 use crate::buffers::Buffers;
 use crate::catalogue::{Keeper, Providers};
 use crate::events::{EventWriter, Events, events};
-use crate::groups::{Clerk, Desk, NodeGroups};
+use crate::groups::{Clerk, Desk, PoolGroups};
 use crate::index::{Changed, SharedIndex};
 use crate::leader::{Elector, Leadership, LeaseSettings, gated_client};
 use crate::lifecycle::Shell;
@@ -63,6 +63,18 @@ pub(crate) struct Bus {
 }
 
 impl Bus {
+    pub(crate) fn new(events: Events, metrics: Metrics) -> Self {
+        Self {
+            index: SharedIndex::default(),
+            plan: Notify::new(),
+            claims: Queue::default(),
+            providers: Notify::new(),
+            status: Notify::new(),
+            events,
+            metrics,
+        }
+    }
+
     /// Tells everyone whom a change concerns.
     pub(crate) fn announce(&self, changed: Changed) {
         self.announce_to_planner(&changed);
@@ -134,15 +146,7 @@ impl Controller {
         let gated = gated_client(client.clone(), leadership.clone());
         let (events, event_writer) =
             events(gated.clone(), clock.clone(), settings.identity.clone(), metrics.clone());
-        let bus = Bus {
-            index: SharedIndex::default(),
-            plan: Notify::new(),
-            claims: Queue::default(),
-            providers: Notify::new(),
-            status: Notify::new(),
-            events,
-            metrics,
-        };
+        let bus = Bus::new(events, metrics);
         Self {
             client,
             gated,
@@ -168,9 +172,9 @@ impl Controller {
     }
 
     /// The pools about which Cluster Autoscaler decides, also while the controller runs.
-    pub fn node_groups(&self) -> NodeGroups {
+    pub fn node_groups(&self) -> PoolGroups {
         let (bus, leadership) = (self.bus.clone(), self.leadership.clone());
-        NodeGroups::new(bus, leadership, self.settings.clone(), self.clock.clone(), self.desk.clone())
+        PoolGroups::new(bus, leadership, self.settings.clone(), self.clock.clone(), self.desk.clone())
     }
 
     /// Runs until the shutdown comes. Work under way is then finished, within bounds, and the lease released.

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use windlass_serve::grpc::{Group, GroupError, GroupOptions, Instance, NodeGroups, NodeRef};
+use windlass_core::Price;
+use windlass_groups::{Group, GroupError, GroupOptions, Instance, NodeGroups, NodeRef};
 
 /// What is said all the same.
 pub(crate) const LABEL: &str = "nothing/gpu";
@@ -39,11 +40,11 @@ impl NodeGroups for Nothing {
         nothing()
     }
 
-    fn node_price(&self, _: &NodeRef) -> Result<i64, GroupError> {
+    fn node_price(&self, _: &NodeRef) -> Result<Price, GroupError> {
         nothing()
     }
 
-    fn pod_price(&self, _: &Pod) -> Result<i64, GroupError> {
+    fn pod_price(&self, _: &Pod) -> Result<Price, GroupError> {
         nothing()
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use windlass_api::labels::PENDING_INSTANCE;
 use windlass_core::model::{Labels, OfferingKey};
 use windlass_core::{Text, stable_hash};
 
@@ -60,18 +61,15 @@ fn ends_well(text: &str) -> bool {
     is_fine(text.chars().next()) && is_fine(text.chars().next_back())
 }
 
-/// What the ids of instances begin with that have no machine yet. No provider's do, and the claim is found by the rest for
-/// as long as it is there: also after it has got its machine, when the instance goes by that one's id.
-const OF_CLAIM: &str = "windlass://claim/";
-
-/// The id of an instance: its machine, or as long as none is known its claim.
+/// The id of an instance: its machine, or as long as none is known its claim. That is found by such an id for as long as it
+/// is there, also after it has got its machine.
 pub(super) fn instance_id(provider_id: Option<&str>, claim_uid: &str) -> String {
-    provider_id.map_or_else(|| format!("{OF_CLAIM}{claim_uid}"), ToOwned::to_owned)
+    provider_id.map_or_else(|| format!("{PENDING_INSTANCE}{claim_uid}"), ToOwned::to_owned)
 }
 
 /// The UID of the claim that an instance's id names, if it names one.
 pub(super) fn claim_of(id: &str) -> Option<&str> {
-    id.strip_prefix(OF_CLAIM).filter(|uid| !uid.is_empty())
+    id.strip_prefix(PENDING_INSTANCE).filter(|uid| !uid.is_empty())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod bounds;
 mod clerk;
 mod desk;
+mod detached;
 mod entry;
 mod find;
 mod id;
@@ -18,9 +19,10 @@ mod table;
 mod template;
 #[cfg(test)]
 mod tests;
-mod told;
 
-pub use told::{Group, GroupError, GroupOptions, Instance, InstanceError, InstanceState, NodeRef};
+pub use windlass_groups::{
+    Group, GroupError, GroupOptions, Instance, InstanceError, InstanceState, NodeGroups, NodeRef,
+};
 
 pub(crate) use clerk::Clerk;
 pub(crate) use desk::Desk;
@@ -30,6 +32,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -50,7 +53,7 @@ use table::Table;
 /// The node groups of this cluster, to be asked and told what Cluster Autoscaler wants. It may be cloned and used from
 /// anywhere; only while this process leads does it answer.
 #[derive(Clone)]
-pub struct NodeGroups {
+pub struct PoolGroups {
     bus: Arc<Bus>,
     leadership: Leadership,
     settings: Arc<Settings>,
@@ -71,13 +74,13 @@ struct Known {
 /// changes by itself.
 const FRESH: Duration = Duration::from_secs(1);
 
-impl fmt::Debug for NodeGroups {
+impl fmt::Debug for PoolGroups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeGroups").finish_non_exhaustive()
+        f.debug_struct("PoolGroups").finish_non_exhaustive()
     }
 }
 
-impl NodeGroups {
+impl PoolGroups {
     pub(crate) fn new(
         bus: Arc<Bus>,
         leadership: Leadership,
@@ -86,115 +89,6 @@ impl NodeGroups {
         desk: Desk,
     ) -> Self {
         Self { bus, leadership, settings, clock, desk, known: Arc::default() }
-    }
-
-    /// All groups, in the order of their ids.
-    pub fn groups(&self) -> Result<Vec<Group>, GroupError> {
-        let table = self.groups_now()?;
-        Ok(table.iter().map(told).collect())
-    }
-
-    /// The group of a node; none if Cluster Autoscaler does not decide about it.
-    pub fn group_of(&self, node: &NodeRef) -> Result<Option<Group>, GroupError> {
-        let (index, table) = self.look()?;
-        let claim = find::claim_of(&index, node)?;
-        Ok(claim.and_then(|claim| table.of_claim(&claim)).map(told))
-    }
-
-    /// How many nodes a group has or will have, those on their way out aside.
-    pub fn target_size(&self, group: &str) -> Result<u32, GroupError> {
-        let table = self.groups_now()?;
-        Ok(entry(&table, group)?.target)
-    }
-
-    /// The machines of a group, those on their way and on their way out included.
-    pub fn instances(&self, group: &str) -> Result<Vec<Instance>, GroupError> {
-        let (index, table) = self.look()?;
-        let claims = entry(&table, group)?.claims.iter();
-        Ok(claims.filter_map(|name| index.claims.get(name)).map(|claim| instance::instance(&claim)).collect())
-    }
-
-    /// What a new node of a group would look like.
-    pub fn template(&self, group: &str) -> Result<Node, GroupError> {
-        let (index, table) = self.look()?;
-        let entry = entry(&table, group)?;
-        let pool = index.definition(&entry.id.pool).ok_or_else(|| no_group(group))?;
-        Ok(template::template(entry, &pool.pool))
-    }
-
-    /// What the group's pool wants of Cluster Autoscaler beyond its flags, if it wants anything.
-    pub fn options(&self, group: &str) -> Result<Option<GroupOptions>, GroupError> {
-        let (index, table) = self.look()?;
-        let pool = index.definition(&entry(&table, group)?.id.pool);
-        let time = |time: Option<LimitedDuration>| time.and_then(LimitedDuration::limit);
-        let percent = |number: Option<i32>| number.and_then(|number| u32::try_from(number).ok());
-        let options = pool.and_then(|pool| pool.options.as_ref()).map(|options| GroupOptions {
-            scale_down_utilization_percent: percent(options.scale_down_utilization_percent),
-            scale_down_gpu_utilization_percent: percent(options.scale_down_gpu_utilization_percent),
-            scale_down_unneeded_time: time(options.scale_down_unneeded_time),
-            scale_down_unready_time: time(options.scale_down_unready_time),
-            max_node_provision_time: time(options.max_node_provision_time),
-            ignore_daemon_sets_utilization: options.ignore_daemon_sets_utilization,
-        });
-        Ok(options)
-    }
-
-    /// What a node costs per hour: one of ours, or one that Cluster Autoscaler has made up and that has the labels of a
-    /// group.
-    pub fn node_price(&self, node: &NodeRef) -> Result<Price, GroupError> {
-        let (index, table) = self.look()?;
-        if let Some(entry) = table.of_labels(&node.labels) {
-            return Ok(entry.wanted.price);
-        }
-        let claims = index.claims.model();
-        let claim = find::claim_of(&index, node)?.and_then(|name| claims.get(&name));
-        let claim = claim.filter(|claim| table.of_claim(&claim.name).is_some());
-        claim.map(|claim| claim.price()).ok_or_else(|| {
-            GroupError::NotFound(format!("node {} belongs to no group, so it has no price here", node.name))
-        })
-    }
-
-    /// What room for a pod costs per hour where it costs least: the part that it asks for of the machine on which that part
-    /// is worth least. Where no machine has all that it asks for, what none has is left out.
-    pub fn pod_price(&self, pod: &Pod) -> Result<Price, GroupError> {
-        let table = self.groups_now()?;
-        let asked = pod.spec.as_ref().map(adapt::requests).unwrap_or_default();
-        let had = |name: &str| table.iter().any(|entry| entry.wanted.allocatable.get(name) > 0);
-        let known: Resources =
-            asked.iter().filter(|(name, _)| had(name)).map(|(name, amount)| (&**name, amount)).collect();
-        let shares =
-            |fits: bool| table.iter().filter_map(|entry| share_of(&known, &entry.wanted, fits)).min();
-        Ok(Price::from_micros(shares(true).or_else(|| shares(false)).unwrap_or(0)))
-    }
-
-    /// The label of nodes that have GPUs.
-    pub fn gpu_label(&self) -> &'static str {
-        labels::GPU
-    }
-
-    /// The values that this label may have.
-    pub fn gpu_types(&self) -> Result<Vec<String>, GroupError> {
-        let table = self.groups_now()?;
-        let kinds: BTreeSet<String> =
-            table.iter().filter_map(|entry| Some(entry.gpu()?.to_string())).collect();
-        Ok(kinds.into_iter().collect())
-    }
-
-    /// Gets so many more nodes for a group. Once this is answered, their claims are written, and what becomes of them can
-    /// be seen in the instances. If the answer is lost they come all the same.
-    pub async fn increase(&self, group: &str, delta: u32) -> Result<(), GroupError> {
-        self.order(group, Order::Increase(delta)).await
-    }
-
-    /// Gives nodes of a group back: all of these or, where one of them is not to go, none. Their number is then no longer
-    /// part of the target. If the answer is lost and they are given back again, nothing is done twice.
-    pub async fn delete_nodes(&self, group: &str, nodes: Vec<NodeRef>) -> Result<(), GroupError> {
-        self.order(group, Order::Delete(nodes)).await
-    }
-
-    /// Lowers the target by so many that have no machine; where there are fewer, by none.
-    pub async fn decrease_target(&self, group: &str, by: u32) -> Result<(), GroupError> {
-        self.order(group, Order::Decrease(by)).await
     }
 
     async fn order(&self, group: &str, order: Order) -> Result<(), GroupError> {
@@ -248,6 +142,102 @@ impl NodeGroups {
         let table = Arc::new(Table::new(index, &self.settings, self.clock.now()));
         *known = Some(Known { claims, pools, at: Instant::now(), table: table.clone() });
         table
+    }
+}
+
+#[async_trait]
+impl NodeGroups for PoolGroups {
+    fn groups(&self) -> Result<Vec<Group>, GroupError> {
+        let table = self.groups_now()?;
+        Ok(table.iter().map(told).collect())
+    }
+
+    fn group_of(&self, node: &NodeRef) -> Result<Option<Group>, GroupError> {
+        let (index, table) = self.look()?;
+        let claim = find::claim_of(&index, node)?;
+        Ok(claim.and_then(|claim| table.of_claim(&claim)).map(told))
+    }
+
+    fn target_size(&self, group: &str) -> Result<u32, GroupError> {
+        let table = self.groups_now()?;
+        Ok(entry(&table, group)?.target)
+    }
+
+    fn instances(&self, group: &str) -> Result<Vec<Instance>, GroupError> {
+        let (index, table) = self.look()?;
+        let claims = entry(&table, group)?.claims.iter();
+        Ok(claims.filter_map(|name| index.claims.get(name)).map(|claim| instance::instance(&claim)).collect())
+    }
+
+    fn template(&self, group: &str) -> Result<Node, GroupError> {
+        let (index, table) = self.look()?;
+        let entry = entry(&table, group)?;
+        let pool = index.definition(&entry.id.pool).ok_or_else(|| no_group(group))?;
+        Ok(template::template(entry, &pool.pool))
+    }
+
+    fn options(&self, group: &str) -> Result<Option<GroupOptions>, GroupError> {
+        let (index, table) = self.look()?;
+        let pool = index.definition(&entry(&table, group)?.id.pool);
+        let time = |time: Option<LimitedDuration>| time.and_then(LimitedDuration::limit);
+        let percent = |number: Option<i32>| number.and_then(|number| u32::try_from(number).ok());
+        let options = pool.and_then(|pool| pool.options.as_ref()).map(|options| GroupOptions {
+            scale_down_utilization_percent: percent(options.scale_down_utilization_percent),
+            scale_down_gpu_utilization_percent: percent(options.scale_down_gpu_utilization_percent),
+            scale_down_unneeded_time: time(options.scale_down_unneeded_time),
+            scale_down_unready_time: time(options.scale_down_unready_time),
+            max_node_provision_time: time(options.max_node_provision_time),
+            ignore_daemon_sets_utilization: options.ignore_daemon_sets_utilization,
+        });
+        Ok(options)
+    }
+
+    fn node_price(&self, node: &NodeRef) -> Result<Price, GroupError> {
+        let (index, table) = self.look()?;
+        if let Some(entry) = table.of_labels(&node.labels) {
+            return Ok(entry.wanted.price);
+        }
+        let claims = index.claims.model();
+        let claim = find::claim_of(&index, node)?.and_then(|name| claims.get(&name));
+        let claim = claim.filter(|claim| table.of_claim(&claim.name).is_some());
+        claim.map(|claim| claim.price()).ok_or_else(|| {
+            GroupError::NotFound(format!("node {} belongs to no group, so it has no price here", node.name))
+        })
+    }
+
+    fn pod_price(&self, pod: &Pod) -> Result<Price, GroupError> {
+        let table = self.groups_now()?;
+        let asked = pod.spec.as_ref().map(adapt::requests).unwrap_or_default();
+        // What no machine has is left out where none has all that the pod asks for.
+        let had = |name: &str| table.iter().any(|entry| entry.wanted.allocatable.get(name) > 0);
+        let known: Resources =
+            asked.iter().filter(|(name, _)| had(name)).map(|(name, amount)| (&**name, amount)).collect();
+        let shares =
+            |fits: bool| table.iter().filter_map(|entry| share_of(&known, &entry.wanted, fits)).min();
+        Ok(Price::from_micros(shares(true).or_else(|| shares(false)).unwrap_or(0)))
+    }
+
+    fn gpu_label(&self) -> String {
+        labels::GPU.to_owned()
+    }
+
+    fn gpu_types(&self) -> Result<Vec<String>, GroupError> {
+        let table = self.groups_now()?;
+        let kinds: BTreeSet<String> =
+            table.iter().filter_map(|entry| Some(entry.gpu()?.to_string())).collect();
+        Ok(kinds.into_iter().collect())
+    }
+
+    async fn increase(&self, group: &str, delta: u32) -> Result<(), GroupError> {
+        self.order(group, Order::Increase(delta)).await
+    }
+
+    async fn delete_nodes(&self, group: &str, nodes: &[NodeRef]) -> Result<(), GroupError> {
+        self.order(group, Order::Delete(nodes.to_vec())).await
+    }
+
+    async fn decrease_target(&self, group: &str, by: u32) -> Result<(), GroupError> {
+        self.order(group, Order::Decrease(by)).await
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use kube::api::DeleteParams;
 use serde_json::json;
+use windlass_control::groups::NodeGroups as _;
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::hands::{app_runs, at_work_for, delete_pods, deploy, told};
@@ -47,7 +48,7 @@ pub async fn a_pool_that_changes_hands_keeps_its_nodes(plane: Arc<ControlPlane>)
     let node = real_nodes(lab).await.remove(0);
     assert_eq!(station.groups().group_of(&node).unwrap().unwrap().id, station.four());
     assert_eq!(station.groups().node_price(&node).unwrap().to_string(), "0.10");
-    station.groups().delete_nodes(&station.four(), vec![node.clone()]).await.unwrap();
+    station.groups().delete_nodes(&station.four(), std::slice::from_ref(&node)).await.unwrap();
     // Its pod has no other place until Cluster Autoscaler gets one.
     station.increase(1).await.unwrap();
     app_runs(lab, "web", 2).await;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use windlass_control::groups::{InstanceState, NodeGroups};
+use windlass_control::groups::{InstanceState, NodeGroups as _, PoolGroups};
 use windlass_testkit::invariants::{Invariant, Kind, ObjectName};
 use windlass_testkit::{ControlPlane, eventually};
 
@@ -15,10 +15,10 @@ use crate::trap::{Side, Trap};
 
 /// The groups of whichever controller is at work.
 #[derive(Clone)]
-struct Line(Arc<Mutex<NodeGroups>>);
+struct Line(Arc<Mutex<PoolGroups>>);
 
 impl Line {
-    fn now(&self) -> NodeGroups {
+    fn now(&self) -> PoolGroups {
         self.0.lock().unwrap().clone()
     }
 }
@@ -37,7 +37,7 @@ async fn reach(line: &Line, group: &str, wanted: u32) {
         let extra = usize::try_from(target.saturating_sub(wanted)).unwrap();
         let extra: Vec<_> = staying.take(extra).map(|instance| fake(&instance.id)).collect();
         if !extra.is_empty() {
-            groups.delete_nodes(group, extra).await.map_err(|error| error.to_string())?;
+            groups.delete_nodes(group, &extra).await.map_err(|error| error.to_string())?;
         }
         let target = groups.target_size(group).map_err(|error| error.to_string())?;
         if target == wanted { Ok(()) } else { Err(format!("{target}")) }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_api::conditions;
-use windlass_control::groups::InstanceState;
+use windlass_control::groups::{InstanceState, NodeGroups as _};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::hands::at_work_for;

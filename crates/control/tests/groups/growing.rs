@@ -7,7 +7,7 @@ use http::Method;
 use kube::ResourceExt;
 use serde_json::json;
 use windlass_api::{ClaimPurpose, labels};
-use windlass_control::groups::{GroupError, InstanceState};
+use windlass_control::groups::{GroupError, InstanceState, NodeGroups as _};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::faults::Fate;

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::api::DeleteParams;
 use serde_json::json;
 use tokio::sync::Notify;
-use windlass_control::groups::{GroupError, InstanceState};
+use windlass_control::groups::{GroupError, InstanceState, NodeGroups as _};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::faults::Fate;
@@ -22,15 +22,15 @@ pub async fn nodes_that_are_given_back_go_and_lower_the_target_at_once(plane: Ar
     station.nodes_run(3).await;
     let mut nodes = real_nodes(&station.lab).await;
     let last = nodes.pop().unwrap();
-    station.groups().delete_nodes(&station.four(), nodes.clone()).await.unwrap();
+    station.groups().delete_nodes(&station.four(), &nodes).await.unwrap();
     assert_eq!(station.target(), 1);
     let going = station.instances().iter().filter(|each| each.state == InstanceState::Deleting).count();
     assert!(going <= 2, "none but these");
-    station.groups().delete_nodes(&station.four(), nodes.clone()).await.or_else(gone_meanwhile).unwrap();
+    station.groups().delete_nodes(&station.four(), &nodes).await.or_else(gone_meanwhile).unwrap();
     let left = station.nodes_run(1).await;
     assert_eq!((left[0].id.as_str(), station.target()), (last.provider_id.as_str(), 1));
     assert_eq!(station.lab.machines().await.len(), 1);
-    station.groups().delete_nodes(&station.four(), vec![last]).await.unwrap();
+    station.groups().delete_nodes(&station.four(), &[last]).await.unwrap();
     station.lab.everything_is_gone().await;
     assert_eq!(station.target(), 0);
     station.finish().await;
@@ -55,10 +55,10 @@ pub async fn either_all_nodes_go_or_none(plane: Arc<ControlPlane>) {
         (&station.four(), vec![all[0].clone(), fake("aws://somebody/else")]),
         (&station.four(), vec![all[1].clone(), fake("windlass://claim/unknown")]),
     ] {
-        let outcome = station.groups().delete_nodes(group, nodes).await;
+        let outcome = station.groups().delete_nodes(group, &nodes).await;
         assert!(matches!(outcome, Err(GroupError::Refused(_))), "{outcome:?}");
     }
-    let nothing = station.groups().delete_nodes(&eight, vec![fake("")]).await;
+    let nothing = station.groups().delete_nodes(&eight, &[fake("")]).await;
     assert!(matches!(nothing, Err(GroupError::Invalid(_))), "{nothing:?}");
     let claims = station.lab.ready_claims(2).await;
     assert!(claims.iter().all(|claim| claim.metadata.deletion_timestamp.is_none()));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use windlass_control::groups::{GroupError, Instance, InstanceState, NodeGroups, NodeRef};
+use windlass_control::groups::{GroupError, Instance, InstanceState, NodeGroups as _, NodeRef, PoolGroups};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::faults::Faults;
@@ -38,7 +38,7 @@ impl Station {
         station
     }
 
-    pub fn groups(&self) -> &NodeGroups {
+    pub fn groups(&self) -> &PoolGroups {
         &self.running.groups
     }
 
@@ -71,7 +71,7 @@ impl Station {
 
     /// Gives an instance back as Cluster Autoscaler does it with one that is not a node: all it knows is the id.
     pub async fn give_back(&self, id: &str) -> Result<(), GroupError> {
-        self.groups().delete_nodes(&self.four(), vec![fake(id)]).await
+        self.groups().delete_nodes(&self.four(), &[fake(id)]).await
     }
 
     /// Waits until there are exactly so many nodes, which all run.

@@ -15,7 +15,7 @@ use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windlass_api::{NodeClaim, NodePool, NodeProvider, conditions, labels};
-use windlass_control::groups::NodeGroups;
+use windlass_control::groups::PoolGroups;
 use windlass_control::leader::{Leadership, gated_client};
 use windlass_control::{Controller, Dependencies, Health, Metrics, Settings, controller_config};
 use windlass_providers::{Factory, ProviderFactory, SystemClock};
@@ -31,7 +31,7 @@ pub struct Running {
     pub task: JoinHandle<()>,
     pub health: Health,
     pub metrics: Metrics,
-    pub groups: NodeGroups,
+    pub groups: PoolGroups,
 }
 
 impl Running {
@@ -80,6 +80,7 @@ impl Lab {
             batch_idle: moment,
             batch_max: second,
             absence_interval: moment,
+            name_kept: Duration::ZERO,
             sweep_interval: second,
             catalogue_interval: second,
             poll_interval: moment,

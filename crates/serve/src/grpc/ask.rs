@@ -9,8 +9,7 @@ use tonic::Status;
 use windlass_externalgrpc::SpanError;
 use windlass_externalgrpc::kubernetes::decode_pod;
 use windlass_externalgrpc::wire::{ExternalGrpcNode, PricingPodPriceRequest};
-
-use super::groups::NodeRef;
+use windlass_groups::NodeRef;
 
 /// The group that a request names.
 pub(super) fn group(id: &str) -> Result<&str, Status> {

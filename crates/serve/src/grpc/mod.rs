@@ -1,12 +1,11 @@
 //! Node groups, served to Cluster Autoscaler over its own gRPC protocol.
 //!
-//! What the groups are and what is done to them is behind [`NodeGroups`]. This module checks what a caller says before
+//! What the groups are and what is done to them is behind [`NodeGroups`](windlass_groups::NodeGroups). This module checks what a caller says before
 //! anything sees it, gives every refusal a code and a sentence, and lets in only whom the certificates let in.
 
 mod answer;
 mod ask;
 mod certificates;
-mod groups;
 mod incoming;
 mod options;
 mod security;
@@ -14,8 +13,5 @@ mod server;
 mod service;
 
 pub use certificates::{CertificateError, TlsFiles};
-pub use groups::{
-    Group, GroupError, GroupOptions, Instance, InstanceError, InstanceState, NodeGroups, NodeRef,
-};
 pub use security::{Security, Unsecured};
 pub use server::{ServeError, serve_grpc};

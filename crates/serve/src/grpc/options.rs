@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use windlass_externalgrpc::wire::NodeGroupAutoscalingOptions;
-
-use super::groups::GroupOptions;
+use windlass_groups::GroupOptions;
 
 /// The caller's defaults with what a group wants otherwise. The answer replaces them as a whole, so that every one of them
 /// has to be in it.

@@ -5,9 +5,9 @@ use tokio::net::TcpListener;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use windlass_externalgrpc::wire::cloud_provider_server::CloudProviderServer;
+use windlass_groups::NodeGroups;
 
 use super::certificates::{CertificateError, Certificates};
-use super::groups::NodeGroups;
 use super::incoming::authenticated;
 use super::security::{Kind, Security};
 use super::service::Service;

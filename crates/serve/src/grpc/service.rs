@@ -15,9 +15,9 @@ use windlass_externalgrpc::wire::{
     NodeGroupsRequest, NodeGroupsResponse, PricingNodePriceRequest, PricingNodePriceResponse,
     PricingPodPriceRequest, PricingPodPriceResponse, RefreshRequest, RefreshResponse,
 };
+use windlass_groups::{GroupError, NodeGroups};
 
-use super::answer::{cost, count};
-use super::groups::{GroupError, NodeGroups};
+use super::answer::{self, cost, count, refusal};
 use super::{ask, options};
 
 /// The protocol, spoken for some groups.
@@ -37,7 +37,7 @@ type Answer<T> = Result<Response<T>, Status>;
 #[async_trait]
 impl CloudProvider for Service {
     async fn node_groups(&self, _: Request<NodeGroupsRequest>) -> Answer<NodeGroupsResponse> {
-        let node_groups = self.groups.groups()?.into_iter().map(Into::into).collect();
+        let node_groups = self.groups.groups().map_err(refusal)?.into_iter().map(answer::group).collect();
         Ok(Response::new(NodeGroupsResponse { node_groups }))
     }
 
@@ -46,7 +46,7 @@ impl CloudProvider for Service {
         request: Request<NodeGroupForNodeRequest>,
     ) -> Answer<NodeGroupForNodeResponse> {
         let node = ask::node(request.into_inner().node)?;
-        let group = self.groups.group_of(&node)?.map(Into::into).unwrap_or_default();
+        let group = self.groups.group_of(&node).map_err(refusal)?.map(answer::group).unwrap_or_default();
         Ok(Response::new(NodeGroupForNodeResponse { node_group: Some(group) }))
     }
 
@@ -57,7 +57,7 @@ impl CloudProvider for Service {
         let request = request.into_inner();
         let span = ask::span(request.span())?;
         let node = ask::node(request.node)?;
-        let price = cost(self.groups.node_price(&node)?, span);
+        let price = cost(self.groups.node_price(&node).map_err(refusal)?, span);
         Ok(Response::new(PricingNodePriceResponse { price }))
     }
 
@@ -68,7 +68,7 @@ impl CloudProvider for Service {
         let request = request.into_inner();
         let span = ask::span(request.span())?;
         let pod = ask::pod(&request)?;
-        let price = cost(self.groups.pod_price(&pod)?, span);
+        let price = cost(self.groups.pod_price(&pod).map_err(refusal)?, span);
         Ok(Response::new(PricingPodPriceResponse { price }))
     }
 
@@ -80,7 +80,7 @@ impl CloudProvider for Service {
         &self,
         _: Request<GetAvailableGpuTypesRequest>,
     ) -> Answer<GetAvailableGpuTypesResponse> {
-        let types = self.groups.gpu_types()?.into_iter();
+        let types = self.groups.gpu_types().map_err(refusal)?.into_iter();
         let gpu_types = types.map(|kind| (kind, prost_types::Any::default())).collect();
         Ok(Response::new(GetAvailableGpuTypesResponse { gpu_types }))
     }
@@ -92,7 +92,7 @@ impl CloudProvider for Service {
     /// Everything is always fresh. But this is the one place to stop a round that would go wrong: the caller takes an error
     /// from the groups themselves for an empty list of them.
     async fn refresh(&self, _: Request<RefreshRequest>) -> Answer<RefreshResponse> {
-        self.groups.groups()?;
+        self.groups.groups().map_err(refusal)?;
         Ok(Response::new(RefreshResponse {}))
     }
 
@@ -100,7 +100,8 @@ impl CloudProvider for Service {
         &self,
         request: Request<NodeGroupTargetSizeRequest>,
     ) -> Answer<NodeGroupTargetSizeResponse> {
-        let target_size = count(self.groups.target_size(ask::group(&request.get_ref().id)?)?);
+        let target_size =
+            count(self.groups.target_size(ask::group(&request.get_ref().id)?).map_err(refusal)?);
         Ok(Response::new(NodeGroupTargetSizeResponse { target_size }))
     }
 
@@ -144,8 +145,8 @@ impl CloudProvider for Service {
         &self,
         request: Request<NodeGroupNodesRequest>,
     ) -> Answer<NodeGroupNodesResponse> {
-        let instances = self.groups.instances(ask::group(&request.get_ref().id)?)?;
-        let instances = instances.into_iter().map(Into::into).collect();
+        let instances = self.groups.instances(ask::group(&request.get_ref().id)?).map_err(refusal)?;
+        let instances = instances.into_iter().map(answer::instance).collect();
         Ok(Response::new(NodeGroupNodesResponse { instances }))
     }
 
@@ -153,7 +154,7 @@ impl CloudProvider for Service {
         &self,
         request: Request<NodeGroupTemplateNodeInfoRequest>,
     ) -> Answer<NodeGroupTemplateNodeInfoResponse> {
-        let template = self.groups.template(ask::group(&request.get_ref().id)?)?;
+        let template = self.groups.template(ask::group(&request.get_ref().id)?).map_err(refusal)?;
         Ok(Response::new(NodeGroupTemplateNodeInfoResponse::with_node(encode_node(&template))))
     }
 
@@ -164,7 +165,7 @@ impl CloudProvider for Service {
         request: Request<NodeGroupAutoscalingOptionsRequest>,
     ) -> Answer<NodeGroupAutoscalingOptionsResponse> {
         let NodeGroupAutoscalingOptionsRequest { id, defaults } = request.into_inner();
-        let asked = self.groups.options(ask::group(&id)?)?;
+        let asked = self.groups.options(ask::group(&id)?).map_err(refusal)?;
         let defaults =
             defaults.ok_or_else(|| Status::invalid_argument("the request has no default options"))?;
         if !defaults.know_time_to_join() {
@@ -194,5 +195,5 @@ async fn finish(
         error!(%error, "an order of Cluster Autoscaler failed in an unforeseen way");
         Status::internal("this failed in an unforeseen way; the log of windlass says more")
     })?;
-    Ok(outcome?)
+    outcome.map_err(refusal)
 }

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::sync::{Semaphore, watch};
-use windlass_serve::grpc::{
+use windlass_core::Price;
+use windlass_groups::{
     Group, GroupError, GroupOptions, Instance, InstanceError, InstanceState, NodeGroups, NodeRef,
 };
 
@@ -126,17 +127,17 @@ impl NodeGroups for Barn {
         Ok(self.options.lock().unwrap().clone())
     }
 
-    fn node_price(&self, node: &NodeRef) -> Result<i64, GroupError> {
+    fn node_price(&self, node: &NodeRef) -> Result<Price, GroupError> {
         self.asked()?;
         let unknown = || GroupError::NotFound(format!("node {} is in no group", node.name));
-        node.labels.get("group").map(|_| 192_000).ok_or_else(unknown)
+        node.labels.get("group").map(|_| Price::from_micros(192_000)).ok_or_else(unknown)
     }
 
     /// A dollar for each container.
-    fn pod_price(&self, pod: &Pod) -> Result<i64, GroupError> {
+    fn pod_price(&self, pod: &Pod) -> Result<Price, GroupError> {
         self.asked()?;
         let containers = pod.spec.as_ref().map_or(0, |spec| spec.containers.len());
-        Ok(i64::try_from(containers).unwrap() * 1_000_000)
+        Ok(Price::from_micros(i64::try_from(containers).unwrap() * 1_000_000))
     }
 
     fn gpu_label(&self) -> String {

@@ -13,7 +13,7 @@ use windlass_externalgrpc::wire::{
     NodeGroupTemplateNodeInfoRequest, NodeGroupsRequest, PricingNodePriceRequest, PricingPodPriceRequest,
     RefreshRequest,
 };
-use windlass_serve::grpc::GroupError;
+use windlass_groups::GroupError;
 
 use crate::barn::template;
 use crate::stage::{ask, node, set};

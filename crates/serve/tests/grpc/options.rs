@@ -6,7 +6,7 @@ use tonic::{Code, Status};
 use windlass_externalgrpc::wire::{
     KubernetesDuration, NodeGroupAutoscalingOptions, NodeGroupAutoscalingOptionsRequest,
 };
-use windlass_serve::grpc::GroupOptions;
+use windlass_groups::GroupOptions;
 
 use crate::stage::{Client, set};
 

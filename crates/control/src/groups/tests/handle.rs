@@ -1,63 +1,34 @@
 //! Who may ask, and what is said to whom.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response};
-use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 use windlass_core::Price;
-use windlass_providers::{Clock, SystemClock};
 
 use super::{LARGE_A, Lab, SMALL_A, by_id, settings};
-use crate::Metrics;
-use crate::controller::Bus;
-use crate::events::events;
-use crate::groups::{Desk, GroupError, InstanceState, NodeGroups, NodeRef};
+use crate::groups::{Desk, GroupError, InstanceState, NodeGroups as _, NodeRef, PoolGroups};
 use crate::index::{Index, SharedIndex};
 use crate::leader::Leadership;
-use crate::queue::Queue;
 
 /// Groups, and what decides whether they answer.
 struct Asked {
-    groups: NodeGroups,
+    groups: PoolGroups,
     leadership: Leadership,
     desk: Desk,
     index: SharedIndex,
 }
 
 fn asked(index: Index) -> Asked {
-    let nobody =
-        tower::service_fn(|_: Request<Body>| async { Ok::<_, Infallible>(Response::new(Body::empty())) });
-    let (clock, metrics): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Metrics::default());
-    let (events, _) = events(Client::new(nobody, "default"), clock.clone(), "me".to_owned(), metrics.clone());
-    let shared = SharedIndex::default();
-    *shared.lock() = index;
-    let bus = Bus {
-        index: shared.clone(),
-        plan: Notify::new(),
-        claims: Queue::default(),
-        providers: Notify::new(),
-        status: Notify::new(),
-        events,
-        metrics,
-    };
-    let (leadership, desk) = (Leadership::default(), Desk::default());
-    let groups =
-        NodeGroups::new(Arc::new(bus), leadership.clone(), Arc::new(settings()), clock, desk.clone());
-    Asked { groups, leadership, desk, index: shared }
+    let groups = PoolGroups::detached(index, settings());
+    let (leadership, desk) = (groups.leadership.clone(), groups.desk.clone());
+    Asked { leadership, desk, index: groups.bus.index.clone(), groups }
 }
 
 fn leading(index: Index) -> Asked {
     let asked = asked(index);
-    asked.leadership.lead_until(Instant::now() + Duration::from_secs(3600));
-    // As long as the process lives.
-    std::mem::forget(asked.desk.open());
+    asked.groups.lead();
     asked
 }
 
@@ -71,7 +42,7 @@ async fn only_the_leader_answers_and_only_once_it_knows_what_there_is() {
     let open = asked.desk.open();
     assert_eq!(asked.groups.groups().unwrap().len(), 4);
     drop(open);
-    assert!(matches!(asked.groups.delete_nodes(SMALL_A, vec![]).await, Err(GroupError::Unavailable(_))));
+    assert!(matches!(asked.groups.delete_nodes(SMALL_A, &[]).await, Err(GroupError::Unavailable(_))));
 }
 
 #[tokio::test]
@@ -146,5 +117,5 @@ async fn nodes_and_pods_have_the_prices_of_the_offerings() {
     assert_eq!(price(json!({"cpu": "16"})), 800_000);
     assert_eq!(price(json!({"cpu": "1", "example.com/fpga": "1"})), 50_000);
     assert_eq!(price(json!({})), 910, "one of 110 places on the cheapest");
-    assert_eq!((groups.gpu_label(), groups.gpu_types()), ("windlass.dev/gpu", Ok(vec![])));
+    assert_eq!((groups.gpu_label(), groups.gpu_types()), ("windlass.dev/gpu".to_owned(), Ok(vec![])));
 }

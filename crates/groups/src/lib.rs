@@ -1,8 +1,13 @@
+//! What Cluster Autoscaler asks of groups of nodes and has done to them, in plain types.
+//!
+//! The controller answers it and the gRPC server asks it; neither knows the other.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, Pod};
+use windlass_core::Price;
 
 /// What is served: groups of nodes that are alike. Whoever implements it answers questions from memory, since Cluster
 /// Autoscaler asks several for each node in every round, and expects calls from many sides at once.
@@ -27,13 +32,13 @@ pub trait NodeGroups: Send + Sync + 'static {
     /// to 1.36.1 then takes nodes that have just joined for broken ones.
     fn options(&self, group: &str) -> Result<Option<GroupOptions>, GroupError>;
 
-    /// What a node costs in millionths of a dollar per hour. One that would be new has a made-up name and the labels of its
+    /// What a node costs per hour. One that would be new has a made-up name and the labels of its
     /// group's template.
-    fn node_price(&self, node: &NodeRef) -> Result<i64, GroupError>;
+    fn node_price(&self, node: &NodeRef) -> Result<Price, GroupError>;
 
-    /// What a pod would cost on machines that suit it, in millionths of a dollar per hour. The pod has what it asks for and
+    /// What a pod would cost per hour on machines that suit it. The pod has what it asks for and
     /// little else.
-    fn pod_price(&self, pod: &Pod) -> Result<i64, GroupError>;
+    fn pod_price(&self, pod: &Pod) -> Result<Price, GroupError>;
 
     /// The label of nodes with GPUs.
     fn gpu_label(&self) -> String;
@@ -41,11 +46,12 @@ pub trait NodeGroups: Send + Sync + 'static {
     /// The values that this label may have.
     fn gpu_types(&self) -> Result<Vec<String>, GroupError>;
 
-    /// Adds nodes to a group: all of them or, on an error, none. There is at least one to add.
+    /// Adds nodes to a group: all of them or, on an error, none. There is at least one to add. If the answer is lost they come all
+    /// the same.
     async fn increase(&self, group: &str, delta: u32) -> Result<(), GroupError>;
 
     /// Removes nodes from a group, and lowers its target size by as many: all of them or, on an error, none. There is at least
-    /// one, and none twice.
+    /// one, and none twice. If the answer is lost and it is asked again, nothing is done twice.
     async fn delete_nodes(&self, group: &str, nodes: &[NodeRef]) -> Result<(), GroupError>;
 
     /// Gives up nodes that have no machine yet. There is at least one to give up.
@@ -146,4 +152,17 @@ pub enum GroupError {
     /// It cannot be answered or done now.
     #[error("{0}")]
     Unavailable(String),
+}
+
+impl GroupError {
+    /// The kind in one word, for metrics.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotFound(_) => "not-found",
+            Self::Invalid(_) => "invalid",
+            Self::Refused(_) => "refused",
+            Self::NotLeading(_) => "not-leading",
+            Self::Unavailable(_) => "unavailable",
+        }
+    }
 }
