@@ -22,6 +22,8 @@ pub const GPU: &str = "windlass.dev/gpu";
 pub const CLAIM_UID: &str = "windlass.dev/claim-uid";
 /// On nodes: the provider that the machine came from, so that it can still be asked when the claim is gone.
 pub const PROVIDER: &str = "windlass.dev/provider";
+/// On the records that Windlass keeps of machines: the cluster that they are for.
+pub const CLUSTER_ID: &str = "windlass.dev/cluster-id";
 /// On all our objects: which of several Windlass installations in the cluster manages them.
 pub const SCOPE: &str = "windlass.dev/scope";
 /// On claims: why the claim is to go, as `Reason: message`. Written before anything is done about it, and taken away if
@@ -63,3 +65,7 @@ pub const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// The capacity type of machines that stay until given back.
 pub const ON_DEMAND: &str = "on-demand";
+
+/// What the ids of instances begin with that stand for a claim which has no machine yet, where node groups are served. No
+/// provider's ids do; once there is a machine the instance goes by that one's id.
+pub const PENDING_INSTANCE: &str = "windlass://claim/";

@@ -14,6 +14,7 @@ mod crds;
 mod disruption;
 mod driver;
 mod duration;
+mod external_grpc;
 mod machine;
 mod node_claim;
 mod node_pool;
@@ -26,6 +27,7 @@ pub use crds::crds;
 pub use disruption::{Budget, BudgetReason, ConsolidationPolicy, Disruption, Repair, RepairCondition};
 pub use driver::{ClusterAutoscalerOptions, PoolDriver};
 pub use duration::{DurationError, LimitedDuration};
+pub use external_grpc::{DollarsPerHour, ExternalGrpcProvider, ExternalGrpcTls, SecretRef};
 pub use machine::{NodeRequirement, RequirementOperator, Taint, TaintEffect};
 pub use node_claim::{
     Adoption, ClaimOffering, ClaimPurpose, ClaimReason, LaunchAttempt, NodeClaim, NodeClaimSpec,

@@ -2,7 +2,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use crate::SimulatedProvider;
+use crate::{ExternalGrpcProvider, SimulatedProvider};
 
 /// Where machines come from.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -33,12 +33,20 @@ use crate::SimulatedProvider;
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("has(self.simulated)").message("name exactly one source of machines: simulated"))]
+#[x_kube(
+    validation = Rule::new("has(self.simulated) != has(self.externalGrpc)")
+        .message("name exactly one source of machines: simulated or externalGrpc")
+)]
 pub struct NodeProviderSpec {
     /// Machines that exist only as records in the cluster and whose nodes are run by KWOK: for trying Windlass out
     /// and for tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedProvider>,
+
+    /// Machines of a server that speaks Cluster Autoscaler's protocol `externalgrpc`. Its node groups must be left to this
+    /// one provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_grpc: Option<ExternalGrpcProvider>,
 }
 
 /// What Windlass says about a provider.

@@ -23,6 +23,39 @@ async fn every_manifest_in_the_docs_and_examples_is_admitted(plane: Arc<ControlP
     }
 }
 
+async fn a_provider_names_one_source_and_says_nothing_in_plaintext_unasked(plane: Arc<ControlPlane>) {
+    install_crds(&plane.client().unwrap()).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let apply = |spec: &str| {
+        let file = folder.path().join("provider.yaml");
+        let head = "apiVersion: windlass.dev/v1alpha1\nkind: NodeProvider\nmetadata: {name: rack}";
+        fs::write(&file, format!("{head}\nspec: {spec}\n")).unwrap();
+        let output = plane.kubectl(&["apply", "--dry-run=server", "-f", file.to_str().unwrap()]).unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for good in [
+        "{externalGrpc: {endpoint: 'localhost:8086'}}",
+        "{externalGrpc: {endpoint: '[::1]:8086'}}",
+        "{externalGrpc: {endpoint: 'machines.test:8086', insecure: true, defaultPrice: '0.1'}}",
+        "{externalGrpc: {endpoint: 'https://machines.test:8086', tls: {secretRef: {name: client}}}}",
+    ] {
+        let (taken, words) = apply(good);
+        assert!(taken, "{good}: {words}");
+    }
+    for (bad, part) in [
+        ("{}", "exactly one source"),
+        ("{simulated: {catalogue: general}, externalGrpc: {endpoint: 'localhost:1'}}", "exactly one source"),
+        ("{externalGrpc: {endpoint: 'machines.test:8086'}}", "insecure: true"),
+        ("{externalGrpc: {endpoint: '127.machines.test:8086'}}", "insecure: true"),
+        ("{externalGrpc: {endpoint: 'https://machines.test:8086', insecure: true}}", "needs tls"),
+        ("{externalGrpc: {endpoint: 'machines.test', insecure: true}}", "spec.externalGrpc.endpoint"),
+        ("{externalGrpc: {endpoint: 'localhost:1', prices: {a: cheap}}}", "spec.externalGrpc.prices"),
+    ] {
+        let (taken, words) = apply(bad);
+        assert!(!taken && words.contains(part), "{bad}: {words}");
+    }
+}
+
 /// The files of the examples, and the YAML blocks of the docs that are whole objects.
 fn manifests() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -56,4 +89,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-plane_tests![every_manifest_in_the_docs_and_examples_is_admitted];
+plane_tests![
+    every_manifest_in_the_docs_and_examples_is_admitted,
+    a_provider_names_one_source_and_says_nothing_in_plaintext_unasked,
+];

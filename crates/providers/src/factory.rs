@@ -2,17 +2,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
-use windlass_api::{NodeProviderSpec, SimulatedProvider};
+use windlass_api::NodeProviderSpec;
 use windlass_core::Text;
 use windlass_core::model::InstanceType;
 
+use crate::external_grpc::{ExternalGrpc, Pace};
 use crate::simulated::{self, Simulated};
 use crate::{Clock, Provider, ProviderError, ProviderFactory};
 
 /// Makes the providers that Windlass has, by the source of machines that their specification names.
 #[derive(Clone)]
 pub struct Factory {
-    /// How the cluster is reached, in which simulated machines are recorded.
+    /// How the cluster is reached, in which machines are recorded.
     pub client: Client,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
@@ -23,33 +24,41 @@ pub struct Factory {
 }
 
 /// The machines that a specification itself says are on offer, without a provider being asked and whatever of them is
-/// taken.
+/// taken. Those of a server are known to it alone.
 pub fn stated_offers(name: &Text, spec: &NodeProviderSpec) -> Result<Vec<InstanceType>, ProviderError> {
-    simulated::instance_types(simulated_part(name, spec)?)
+    match (&spec.simulated, &spec.external_grpc) {
+        (Some(spec), None) => simulated::instance_types(spec),
+        (None, Some(spec)) => {
+            let message = format!(
+                "what provider {name} offers is known to the server at {} alone; plan with the live cluster instead",
+                spec.endpoint
+            );
+            Err(ProviderError::InvalidConfiguration { message })
+        }
+        _ => Err(no_source(name)),
+    }
 }
 
-fn simulated_part<'s>(
-    name: &Text,
-    spec: &'s NodeProviderSpec,
-) -> Result<&'s SimulatedProvider, ProviderError> {
-    spec.simulated.as_ref().ok_or_else(|| {
-        let message =
-            format!("provider {name} names no source of machines that this version knows: simulated");
-        ProviderError::InvalidConfiguration { message }
-    })
+fn no_source(name: &Text) -> ProviderError {
+    let message =
+        format!("provider {name} must name exactly one source of machines: simulated or externalGrpc");
+    ProviderError::InvalidConfiguration { message }
 }
 
 impl ProviderFactory for Factory {
     fn build(&self, name: &Text, spec: &NodeProviderSpec) -> Result<Arc<dyn Provider>, ProviderError> {
-        let provider = Simulated::new(
-            name.clone(),
-            simulated_part(name, spec)?,
-            self.cluster_id.clone(),
-            self.namespace.clone(),
-            self.client.clone(),
-            Arc::clone(&self.clock),
-        )?;
-        Ok(Arc::new(provider))
+        let (name, cluster_id) = (name.clone(), self.cluster_id.clone());
+        let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
+        Ok(match (&spec.simulated, &spec.external_grpc) {
+            (Some(spec), None) => {
+                Arc::new(Simulated::new(name, spec, cluster_id, self.namespace.clone(), client, clock)?)
+            }
+            (None, Some(spec)) => {
+                let pace = Pace::default();
+                Arc::new(ExternalGrpc::new(name, spec, cluster_id, &self.namespace, client, clock, pace)?)
+            }
+            _ => return Err(no_source(&name)),
+        })
     }
 }
 
@@ -60,5 +69,24 @@ impl fmt::Debug for Factory {
             .field("cluster_id", &self.cluster_id)
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::stated_offers;
+
+    #[test]
+    fn what_only_a_server_knows_is_not_stated() {
+        let stated = |spec| {
+            let spec = serde_json::from_value(spec).unwrap();
+            stated_offers(&"rack".into(), &spec).map(|types| types.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(stated(json!({"simulated": {"catalogue": "general"}})), Ok(21));
+        let error = stated(json!({"externalGrpc": {"endpoint": "localhost:8086"}})).unwrap_err();
+        assert!(error.contains("rack") && error.contains("localhost:8086"), "{error}");
+        assert!(stated(json!({})).unwrap_err().contains("exactly one source"));
     }
 }

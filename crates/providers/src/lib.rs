@@ -5,14 +5,17 @@
 //! told apart from machines that are not ours. [`Factory`] makes providers from their specification, and [`Guarded`]
 //! keeps any of them from being called too long, too often or too seldom.
 
+mod api_error;
 mod clock;
 mod error;
 mod factory;
 mod guard;
 mod machine;
+mod names;
 mod provider;
 mod watch_retries;
 
+pub mod external_grpc;
 pub mod simulated;
 
 pub use clock::{Clock, SystemClock};

@@ -151,7 +151,15 @@ fn providers_that_would_be_refused() {
     };
     assert_eq!(
         provider("{}"),
-        "document 1 (NodeProvider s): spec: name exactly one source of machines: simulated"
+        "document 1 (NodeProvider s): spec: name exactly one source of machines: simulated or externalGrpc"
+    );
+    assert_eq!(
+        provider("{simulated: {catalogue: general}, externalGrpc: {endpoint: 'localhost:1'}}"),
+        "document 1 (NodeProvider s): spec: name exactly one source of machines: simulated or externalGrpc"
+    );
+    assert_eq!(
+        provider("{externalGrpc: {endpoint: 'machines.example.com:8086'}}"),
+        "document 1 (NodeProvider s): spec.externalGrpc: give tls, or a loopback address, or insecure: true"
     );
     assert_eq!(
         provider("{simulated: {}}"),

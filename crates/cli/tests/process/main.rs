@@ -3,6 +3,7 @@
 #![allow(clippy::float_cmp, reason = "metrics that count are whole numbers")]
 
 mod apiserver;
+mod bridge;
 mod foreign;
 mod kills;
 mod leaders;
@@ -15,6 +16,7 @@ mod stage;
 mod windlass;
 
 use apiserver::a_process_whose_api_server_restarts_three_times_makes_each_machine_once_and_loses_none;
+use bridge::a_windlass_gets_machines_from_another_while_both_are_killed;
 use foreign::what_is_foreign_stays_as_it_is_while_nodes_come_and_go;
 use kills::{
     a_killed_process_makes_each_machine_once_at_a_provider_that_answers_late,
@@ -43,6 +45,7 @@ windlass_testkit::plane_tests![
     a_killed_process_makes_each_machine_once_at_a_provider_that_launches_and_answers_with_an_error,
     a_killed_process_makes_each_machine_once_at_a_provider_that_answers_late,
     a_killed_process_makes_each_machine_once_at_a_provider_that_does_everything_twice,
+    a_windlass_gets_machines_from_another_while_both_are_killed,
     limits_hold_at_every_instant_and_more_comes_once_they_are_raised,
     what_is_foreign_stays_as_it_is_while_nodes_come_and_go,
     a_process_asked_to_stop_hands_over_at_once_and_loses_nothing,

@@ -26,13 +26,14 @@ static OWN_PLANES: Semaphore = Semaphore::const_new(2);
 static SHARES: Semaphore = Semaphore::const_new(3);
 
 /// The flags that make a process fast enough for a test.
-const QUICK: [(&str, &str); 13] = [
+const QUICK: [(&str, &str); 14] = [
     ("--lease-duration", "3s"),
     ("--renew-deadline", "2500ms"),
     ("--lease-retry", "200ms"),
     ("--batch-idle", "200ms"),
     ("--batch-max", "1s"),
     ("--absence-interval", "200ms"),
+    ("--name-kept", "0s"),
     ("--sweep-interval", "1s"),
     ("--catalogue-interval", "2s"),
     ("--poll-interval", "200ms"),
@@ -132,6 +133,11 @@ impl Stage {
         });
         merge(&mut simulated, more);
         self.apply("NodeProvider", "sim", &json!({"simulated": simulated})).await
+    }
+
+    /// A provider in the place of the simulated one.
+    pub async fn other_provider(&self, spec: &Value) -> NodeProvider {
+        self.apply("NodeProvider", "sim", spec).await
     }
 
     /// The test's pool, with these other fields.

@@ -1,12 +1,23 @@
-use windlass_api::{FaultEffect, NodeClaim, NodeProvider};
+use windlass_api::{FaultEffect, NodeClaim, NodeProvider, SimulatedProvider};
 
 use crate::fault::Flaw;
 
 /// A provider as it would be admitted.
 pub(crate) fn provider(provider: NodeProvider) -> Result<NodeProvider, Flaw> {
-    let Some(simulated) = &provider.spec.simulated else {
-        return Err(Flaw::new("spec", "name exactly one source of machines: simulated"));
-    };
+    match (&provider.spec.simulated, &provider.spec.external_grpc) {
+        (Some(given), None) => simulated(given)?,
+        (None, Some(given)) => {
+            given.flaw().map_or(Ok(()), |flaw| Err(Flaw::new("spec.externalGrpc", flaw)))?
+        }
+        _ => {
+            let message = "name exactly one source of machines: simulated or externalGrpc";
+            return Err(Flaw::new("spec", message));
+        }
+    }
+    Ok(provider)
+}
+
+fn simulated(simulated: &SimulatedProvider) -> Result<(), Flaw> {
     if simulated.catalogue.is_some() != simulated.instance_types.is_empty() {
         let message = "give either the name of a built-in catalogue or a list of instanceTypes";
         return Err(Flaw::new("spec.simulated", message));
@@ -24,7 +35,7 @@ pub(crate) fn provider(provider: NodeProvider) -> Result<NodeProvider, Flaw> {
             return Err(Flaw::new(field, message));
         }
     }
-    Ok(provider)
+    Ok(())
 }
 
 /// A claim as it would be admitted. What the API server has given it in another cluster does not count here.

@@ -6,8 +6,8 @@ use windlass_api::{ApiQuantity, Catalogue, SimulatedInstanceType, SimulatedOffer
 use windlass_core::model::{InstanceType, Labels, Offering, Resources, well_known};
 
 use super::builtin;
-use super::naming::{is_label_value, is_qualified_name};
 use crate::ProviderError;
+use crate::names::{is_label_value, is_qualified_name};
 
 /// How many pods a machine takes that does not say.
 pub(super) const DEFAULT_PODS: i64 = 110;

@@ -8,7 +8,6 @@
 
 mod agenda;
 mod aim;
-mod api_error;
 mod builtin;
 mod catalogue;
 mod cloud;
@@ -45,6 +44,7 @@ use self::nodes::Nodes;
 use self::record::Stored;
 use self::records::Records;
 use self::struck::Struck;
+use crate::names::check_labels;
 use crate::{Clock, LaunchRequest, Machine, MachineTag, Provider, ProviderError, Termination};
 
 /// A source of simulated machines.
@@ -76,14 +76,7 @@ impl Simulated {
         client: Client,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ProviderError> {
-        for (what, text) in [("name of the provider", &name), ("id of the cluster", &cluster_id)] {
-            if text.is_empty() || !naming::is_label_value(text) {
-                let message = format!(
-                    "the {what}, {text:?}, becomes a label of its machines: write at most 63 letters, digits, dots, dashes"
-                );
-                return Err(ProviderError::InvalidConfiguration { message });
-            }
-        }
+        check_labels(&name, &cluster_id)?;
         let catalogue = instance_types(spec)?;
         let limited = catalogue.iter().flat_map(|found| {
             let limited = found.offerings.iter().filter(|offering| offering.available.is_some());

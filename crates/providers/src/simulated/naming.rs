@@ -1,11 +1,10 @@
-//! How machines are named, and which names Kubernetes takes.
+//! How machines are named.
 
-use windlass_core::Text;
+use windlass_core::{Text, stable_hash};
 
-use windlass_core::stable_hash;
+use crate::names::LABEL_LIMIT;
 
 const SCHEME: &str = "simulated://";
-const LABEL_LIMIT: usize = 63;
 
 /// The name of a claim's machine, of its record and of its node: readable by the claim's name, and different for
 /// each provider and claim UID, so that a claim which reuses the name of another does not get its machine.
@@ -34,36 +33,10 @@ pub(super) fn machine_of<'a>(provider: &str, provider_id: &'a str) -> Option<&'a
         .then_some(machine)
 }
 
-/// Whether Kubernetes takes this as the value of a label.
-pub(super) fn is_label_value(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let ends = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
-    let bytes = text.as_bytes();
-    bytes.len() <= LABEL_LIMIT
-        && bytes.iter().copied().all(inner)
-        && ends(bytes.first())
-        && ends(bytes.last())
-}
-
-/// Whether Kubernetes takes this as the key of a label or the name of a resource.
-pub(super) fn is_qualified_name(text: &str) -> bool {
-    let (prefix, name) = text.rsplit_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
-    !name.is_empty() && is_label_value(name) && prefix.is_none_or(is_dns_subdomain)
-}
-
-fn is_dns_subdomain(text: &str) -> bool {
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    text.len() <= 253 && text.split('.').all(label)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_label_value, is_qualified_name, machine_name, machine_of, provider_id};
+    use super::{machine_name, machine_of, provider_id};
+    use crate::names::{is_label_value, is_qualified_name};
 
     #[test]
     fn a_claim_that_reuses_a_name_gets_another_machine() {
@@ -98,16 +71,5 @@ mod tests {
         ] {
             assert_eq!(machine_of("lab", other), None, "{other}");
         }
-    }
-
-    #[test]
-    fn labels_and_resources_are_named_as_kubernetes_allows() {
-        for good in ["cpu", "nvidia.com/gpu", "node.kubernetes.io/instance-type", "a_b"] {
-            assert!(is_qualified_name(good), "{good}");
-        }
-        for bad in ["", "/gpu", "Nvidia.com/gpu", "a b", "-a", "a/b/c", "nvidia..com/gpu"] {
-            assert!(!is_qualified_name(bad), "{bad}");
-        }
-        assert!(is_label_value("") && !is_label_value(&"x".repeat(64)));
     }
 }

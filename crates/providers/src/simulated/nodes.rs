@@ -8,11 +8,11 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use windlass_core::Text;
 
-use super::api_error::already_exists;
 use super::naming::provider_id;
 use super::node::{KWOK, condition, new_node};
 use super::record::{PROVIDER_LABEL, Stored};
 use super::writer::{patching, posting};
+use crate::api_error::already_exists;
 
 /// The nodes of one provider's machines.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
-use windlass_api::labels::{CAPACITY_TYPE, CLAIM_UID, INSTANCE_TYPE, ZONE};
+use windlass_api::labels::{CAPACITY_TYPE, CLAIM_UID, CLUSTER_ID, INSTANCE_TYPE, ZONE};
 use windlass_core::model::{Labels, OfferingKey, Resources, Taint};
 use windlass_core::{Price, Text};
 
@@ -16,8 +16,6 @@ use crate::{Machine, MachineState, MachineTag};
 
 /// On records and nodes: the simulated provider that the machine is of.
 pub(super) const PROVIDER_LABEL: &str = "windlass.dev/simulated-machine";
-/// On records: the cluster that the machine is for.
-pub(super) const CLUSTER_LABEL: &str = "windlass.dev/cluster-id";
 
 const MACHINE: &str = "machine";
 /// In a record's data: when the machine became a node. The rest of a record never changes.
@@ -91,7 +89,7 @@ impl Record {
     pub fn to_config_map(&self, name: &str, provider: &str) -> Result<ConfigMap, serde_json::Error> {
         let labels = [
             (PROVIDER_LABEL, provider),
-            (CLUSTER_LABEL, &self.tag.cluster_id),
+            (CLUSTER_ID, &self.tag.cluster_id),
             (CLAIM_UID, &self.tag.claim_uid),
             (INSTANCE_TYPE, &self.offering.instance_type),
             (ZONE, &self.offering.zone),
@@ -128,7 +126,7 @@ impl Stored {
         let (Ok(registered_at), Some(uid)) = (registered_at, metadata.uid.clone()) else {
             return Err(RecordError::Contradicts(name));
         };
-        if label(CLUSTER_LABEL) != Some(&*record.tag.cluster_id)
+        if label(CLUSTER_ID) != Some(&*record.tag.cluster_id)
             || label(CLAIM_UID) != Some(&*record.tag.claim_uid)
         {
             return Err(RecordError::Contradicts(name));

@@ -8,14 +8,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, ListParams, Patch, Preconditions};
 use kube::{Api, Client};
 use serde_json::json;
-use windlass_api::labels::{CAPACITY_TYPE, INSTANCE_TYPE, ZONE};
+use windlass_api::labels::{CAPACITY_TYPE, CLUSTER_ID, INSTANCE_TYPE, ZONE};
 use windlass_core::Text;
 use windlass_core::model::OfferingKey;
 
-use super::api_error::{already_exists, not_found, provider_error};
 use super::naming::provider_id;
-use super::record::{CLUSTER_LABEL, PROVIDER_LABEL, REGISTERED_AT, Record, RecordError, Stored};
+use super::record::{PROVIDER_LABEL, REGISTERED_AT, Record, RecordError, Stored};
 use super::writer::{patching, posting};
+use crate::api_error::{already_exists, not_found, provider_error};
 use crate::{ProviderError, Termination};
 
 /// The records of one provider's machines in one cluster. Every read is one that the API server answers with its
@@ -37,7 +37,7 @@ impl Records {
 
     /// What selects the records of this provider in this cluster.
     pub fn selector(&self) -> String {
-        format!("{PROVIDER_LABEL}={},{CLUSTER_LABEL}={}", self.provider, self.cluster_id)
+        format!("{PROVIDER_LABEL}={},{CLUSTER_ID}={}", self.provider, self.cluster_id)
     }
 
     /// Writes a new record, and makes their namespace if there is none yet. None says that there is something of this

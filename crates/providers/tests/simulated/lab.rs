@@ -10,11 +10,12 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windlass_api::SimulatedProvider;
-use windlass_core::Price;
-use windlass_core::model::{Effect, Labels, OfferingKey, Resources, Taint};
+use windlass_core::model::{Effect, Labels, Taint};
 use windlass_providers::simulated::Simulated;
-use windlass_providers::{Clock, LaunchRequest, Machine, MachineTag, Provider, ProviderError, SystemClock};
+use windlass_providers::{Clock, LaunchRequest, Machine, Provider, ProviderError, SystemClock};
 use windlass_testkit::{ControlPlane, eventually};
+
+use crate::requests::plain_request_in;
 
 /// How long to wait for what takes moments.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -146,24 +147,11 @@ pub fn request(claim: &str) -> LaunchRequest {
     request_in("zone-a", claim)
 }
 
-/// A request for a claim's machine.
+/// A request for a claim's machine, with the labels and the taint of its pool.
 pub fn request_in(zone: &str, claim: &str) -> LaunchRequest {
     LaunchRequest {
-        tag: MachineTag {
-            cluster_id: "cluster".into(),
-            claim_uid: format!("uid-of-{claim}").into(),
-            claim_name: claim.into(),
-            pool: "pool".into(),
-        },
-        offering: OfferingKey {
-            instance_type: "small".into(),
-            zone: zone.into(),
-            capacity_type: "on-demand".into(),
-        },
-        capacity: Resources::new(),
-        allocatable: Resources::new(),
-        price: Price::ZERO,
         labels: Labels::new().with("windlass.dev/pool", "pool").with("team", "blue"),
         taints: vec![Taint::new("windlass.dev/unregistered", "", Effect::NoSchedule)],
+        ..plain_request_in(zone, claim)
     }
 }

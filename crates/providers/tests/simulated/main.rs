@@ -7,6 +7,7 @@ mod calls;
 mod cloud;
 mod faults;
 mod lab;
+mod requests;
 
 use calls::*;
 use cloud::*;

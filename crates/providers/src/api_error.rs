@@ -7,7 +7,7 @@ use kube::Error;
 use crate::ProviderError;
 
 /// The provider's error for a call to the API server that failed while doing this.
-pub(super) fn provider_error(doing: &str, error: &Error) -> ProviderError {
+pub(crate) fn provider_error(doing: &str, error: &Error) -> ProviderError {
     let Error::Api(status) = error else {
         return ProviderError::transient(format!("{doing}: {error}"));
     };
@@ -25,12 +25,17 @@ pub(super) fn provider_error(doing: &str, error: &Error) -> ProviderError {
 }
 
 /// Whether the object is there already.
-pub(super) fn already_exists(error: &Error) -> bool {
+pub(crate) fn already_exists(error: &Error) -> bool {
     matches!(error, Error::Api(status) if status.is_already_exists())
 }
 
+/// Whether the object has changed since it was read.
+pub(crate) fn conflict(error: &Error) -> bool {
+    matches!(error, Error::Api(status) if status.is_conflict())
+}
+
 /// Whether there is no such object.
-pub(super) fn not_found(error: &Error) -> bool {
+pub(crate) fn not_found(error: &Error) -> bool {
     matches!(error, Error::Api(status) if status.is_not_found())
 }
 
