@@ -1,7 +1,9 @@
 //! What planning is measured on: workloads and catalogues ([`demand`], [`catalogue`]), the clusters made of them
 //! ([`scenario`]), how long a plan takes, what it costs and what it could cost at least ([`measure`]),
-//! and what comes of plans over a day ([`simulation`]).
+//! what comes of plans over a day ([`simulation`]),
+//! and how quickly Cluster Autoscaler is answered ([`bridge`]).
 
+pub mod bridge;
 pub mod catalogue;
 pub mod cluster;
 pub mod consolidation;

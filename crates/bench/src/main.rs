@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
+use windlass_bench::bridge::{self, Round};
 use windlass_bench::measure::{Figures, measure};
 use windlass_bench::scenario::{self, Scenario, UNTAINTED};
 use windlass_bench::simulation::{Scoring, batch_jobs, daily_wave, declining_churn, play};
@@ -56,6 +57,10 @@ fn main() -> Result<()> {
     let title = "Nodes that can go";
     if wanted(title) {
         print_consolidation(title);
+    }
+    let title = "What one loop of Cluster Autoscaler asks";
+    if wanted(title) {
+        print_bridge(title)?;
     }
     if let Some(data) = &arguments.data {
         table("Workloads on priced catalogues", &mut packing(data)?.into_iter());
@@ -123,6 +128,16 @@ fn print_consolidation(title: &str) {
         );
     }
     println!();
+}
+
+fn print_bridge(title: &str) -> Result<()> {
+    let Round { groups, nodes, calls, took } = bridge::round()?;
+    println!("### {title}\n");
+    println!("| groups | nodes | calls | time | for each call |\n|---|---|---|---|---|");
+    let micros = took.as_secs_f64() * 1e6;
+    let each = micros / f64::from(u32::try_from(calls)?.max(1));
+    println!("| {groups} | {nodes} | {calls} | {:.0} ms | {each:.0} µs |\n", micros / 1000.0);
+    Ok(())
 }
 
 fn print(title: &str, scenarios: &mut dyn Iterator<Item = Scenario>) {

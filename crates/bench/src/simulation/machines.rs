@@ -3,7 +3,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use windlass_core::Text;
 use windlass_core::model::{
-    Claim, ClaimOffering, ClaimPhase, Effect, Labels, Launched, Node, Readiness, Taint, well_known,
+    Claim, ClaimOffering, ClaimPhase, DisruptionReason, Effect, Labels, Launched, Node, Readiness, Taint,
+    well_known,
 };
 use windlass_core::plan::Launch;
 
@@ -83,8 +84,11 @@ impl Cluster {
     }
 
     /// Has a claim and all that was of it be no more.
-    pub(super) fn give_back(&mut self, name: &Text) {
-        Arc::make_mut(&mut self.snapshot.claims).remove(name);
+    pub(super) fn give_back(&mut self, name: &Text, now: Timestamp) {
+        let claim = Arc::make_mut(&mut self.snapshot.claims).remove(name);
+        if claim.is_some_and(|claim| claim.disrupted == Some(DisruptionReason::Underutilized)) {
+            Arc::make_mut(&mut self.snapshot.recent).consolidated = Some(now);
+        }
         Arc::make_mut(&mut self.snapshot.nodes).remove(name);
         Arc::make_mut(&mut self.snapshot.last_pod_change).remove(name);
         self.free.remove(name);

@@ -79,7 +79,7 @@ fn happen(event: Event, cluster: &mut Cluster, agenda: &mut Agenda, ledger: &mut
         Event::Ends(replica) => cluster.end(replica, now),
         Event::Done(pod) => cluster.finish(&pod, now),
         Event::Ready(claim) => cluster.stand(&claim, now),
-        Event::Drained(claim) => cluster.give_back(&claim),
+        Event::Drained(claim) => cluster.give_back(&claim, now),
         Event::Sample => {
             ledger.sample(cluster, now);
             agenda.add(now + SAMPLE, Event::Sample);
