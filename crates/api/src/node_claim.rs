@@ -139,6 +139,10 @@ pub struct Adoption {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeClaimStatus {
+    /// How often this was written. Every write names the one that it follows, so that one which arrives late, from a leader
+    /// that is none any more, cannot undo what was written since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
     /// The machine, in the provider's and the kubelet's notation.
     #[serde(default, rename = "providerID", skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,

@@ -35,8 +35,13 @@ pub(crate) async fn write_status<K: Clone + DeserializeOwned + std::fmt::Debug>(
     uid: &str,
     status: &impl Serialize,
 ) -> Result<K, Error> {
-    let patch = steps(vec![is_still(uid), json!({"op": "add", "path": "/status", "value": status})])?;
+    let patch = steps(vec![is_still(uid), put_status(status)])?;
     api.patch_status(name, &patching(), &patch).await
+}
+
+/// A whole status, as the last step of a patch.
+pub(crate) fn put_status(status: &impl Serialize) -> Value {
+    json!({"op": "add", "path": "/status", "value": status})
 }
 
 /// The configuration of a client for the controller.

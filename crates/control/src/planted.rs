@@ -44,11 +44,13 @@ pub enum Mistake {
     MakesTwice,
     /// An older version of a claim takes the place of a newer one.
     GoesBack,
+    /// A status is written whatever has been written since it was read.
+    WritesBlindly,
 }
 
 impl Mistake {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::ForgetsKey,
         Self::TakesSilenceForNo,
         Self::CountsOnlyVisible,
@@ -69,6 +71,7 @@ impl Mistake {
         Self::KeepsGone,
         Self::MakesTwice,
         Self::GoesBack,
+        Self::WritesBlindly,
     ];
 }
 

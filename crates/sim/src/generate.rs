@@ -34,6 +34,9 @@ pub fn generate(seed: u64) -> History {
             events.push(Event { at, what });
         }
     }
+    if rng.u8(..) < 64 {
+        events.extend(stale_successor(&mut rng));
+    }
     events.sort_by_key(|event| event.at);
     History { seed, setting, events }
 }
@@ -114,6 +117,16 @@ const TROUBLES: [fn(&mut Rng) -> What; 18] = [
 fn crash(rng: &mut Rng) -> What {
     let side = if rng.bool() { Side::Before } else { Side::After };
     What::Crash { replica: rng.u32(0..2), effect: rng.u32(1..12), side, down: rng.u32(1..60) }
+}
+
+/// While nodes come up, one replica hears nothing of them, and the other one dies: if it led, its successor knows claims that
+/// are further than all it knows of their nodes.
+fn stale_successor(rng: &mut Rng) -> [Event; 2] {
+    let (deaf, at) = (rng.u32(0..2), rng.u32(1_000..30_000));
+    let lag = What::Lag { replica: deaf, kind: Some(WatchedKind::Node), seconds: rng.u32(90..180) };
+    let side = if rng.bool() { Side::Before } else { Side::After };
+    let crash = What::Crash { replica: 1 - deaf, effect: 1, side, down: rng.u32(40..120) };
+    [Event { at, what: lag }, Event { at: at + rng.u32(15_000..60_000), what: crash }]
 }
 
 fn jump(rng: &mut Rng) -> What {

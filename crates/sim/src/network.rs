@@ -120,8 +120,7 @@ impl Wire {
             return Passage::Fails(if at_once { state.latency(50) } else { Duration::from_secs(5) });
         }
         let reads = *request.method() == Method::GET;
-        let makes = *request.method() == Method::POST && is_effect(request);
-        let failure = state.trouble.replicas[number].take_failure(reads, makes);
+        let failure = state.trouble.replicas[number].take_failure(reads, is_effect(request));
         match failure {
             Some(Failure::Unsent) => {
                 state.court.count("request never sent");

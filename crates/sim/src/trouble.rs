@@ -87,12 +87,12 @@ impl ReplicaTrouble {
         self.failures.push((how, requests));
     }
 
-    /// How the next request fails, if it does. Nobody is told of a conflict who only reads, and only what makes something
-    /// can do so late.
-    pub(crate) fn take_failure(&mut self, reads: bool, makes: bool) -> Option<Failure> {
+    /// How the next request fails, if it does. Nobody is told of a conflict who only reads, and only what has an effect can
+    /// have it late.
+    pub(crate) fn take_failure(&mut self, reads: bool, has_effect: bool) -> Option<Failure> {
         let possible = |how: Failure| match how {
             Failure::Refused(409) => !reads,
-            Failure::Late => makes,
+            Failure::Late => has_effect,
             _ => true,
         };
         let found = self.failures.iter_mut().find(|(how, left)| *left > 0 && possible(*how))?;

@@ -33,9 +33,11 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// What a provider says of a machine.
+    /// What a provider says of a machine. Of the time only what the API keeps, which is whole seconds: with more, a status
+    /// that is read would never be the one that was written.
     pub fn of(machine: &Machine) -> Self {
-        Self { ends_at: machine.ends_at, drift: machine.drift.clone() }
+        let whole = |time: Timestamp| Timestamp::from_second(time.as_second()).unwrap_or(time);
+        Self { ends_at: machine.ends_at.map(whole), drift: machine.drift.clone() }
     }
 }
 
@@ -129,13 +131,24 @@ mod tests {
     use std::time::Duration;
 
     use jiff::{Timestamp, ToSpan};
-    use windlass_providers::{ProviderError, Termination};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use serde_json::{from_value, to_value};
+    use windlass_providers::{Machine, ProviderError, Termination};
 
-    use super::{Absence, Memory};
+    use super::{Absence, Memory, Outlook};
     use crate::lifecycle::Answer;
+    use crate::lifecycle::tests::machine;
 
     const INTERVAL: Duration = Duration::from_secs(5);
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    #[test]
+    fn an_end_between_two_seconds_reads_back_from_the_api_as_it_was_told() {
+        let ends_at = Some(NOW + 1_500.milliseconds());
+        let told = Outlook::of(&Machine { ends_at, ..machine("uid") }).ends_at.map(Time);
+        let kept: Option<Time> = from_value(to_value(&told).unwrap()).unwrap();
+        assert_eq!(kept, told);
+    }
 
     #[test]
     fn absence_takes_two_answers_some_time_apart() {

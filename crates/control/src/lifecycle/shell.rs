@@ -6,6 +6,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -23,7 +24,7 @@ use crate::adapt;
 use crate::catalogue::Providers;
 use crate::controller::Bus;
 use crate::index::Registrant;
-use crate::kubernetes::{is_outdated, version, write_status};
+use crate::kubernetes::{is_outdated, is_still, patching, put_status, steps, version};
 use crate::planted::{Mistake, is_planted};
 
 /// More steps than any life takes in one go: a claim that wants more is looked at again in the next round, so that
@@ -311,8 +312,10 @@ impl Shell {
 
     async fn write_status(&self, claim: &NodeClaim, status: &NodeClaimStatus) -> Result<(), kube::Error> {
         let api: Api<NodeClaim> = Api::all(self.client.clone());
+        let status = NodeClaimStatus { revision: Some(next_revision(claim)), ..status.clone() };
         let uid = claim.uid().unwrap_or_default();
-        let written = write_status(&api, &claim.name_any(), &uid, status).await?;
+        let patch = steps(vec![is_still(&uid), is_as_seen(claim), put_status(&status)])?;
+        let written = api.patch_status(&claim.name_any(), &patching(), &patch).await?;
         let changed = self.bus.index.lock().claims.wrote(written, self.clock.now());
         self.bus.announce_to_planner(&changed);
         Ok(())
@@ -357,4 +360,18 @@ impl Shell {
         };
         self.bus.announce(changed);
     }
+}
+
+/// That nobody has written the status since the claim was seen, as a step of a patch. Not by the resource version: someone
+/// who keeps writing to the claim, but not to its status, cannot keep us from it.
+fn is_as_seen(claim: &NodeClaim) -> Value {
+    match &claim.status {
+        _ if is_planted(Mistake::WritesBlindly) => is_still(&claim.uid().unwrap_or_default()),
+        Some(status) => json!({"op": "test", "path": "/status/revision", "value": status.revision}),
+        None => json!({"op": "test", "path": "/status", "value": null}),
+    }
+}
+
+fn next_revision(claim: &NodeClaim) -> i64 {
+    claim.status.as_ref().and_then(|status| status.revision).unwrap_or(0).saturating_add(1)
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use kube::api::ListParams;
 use serde_json::json;
+use windlass_api::conditions;
 use windlass_control::adapt;
 use windlass_core::model::PodState;
 use windlass_testkit::{ControlPlane, Placements, eventually};
 
 use crate::hands::{PATIENCE, new_lab};
-use crate::lab::instance_type;
+use crate::lab::{instance_type, is};
 
 pub async fn most_pods_of_a_plan_that_leaves_no_room_go_where_they_were_planned(plane: Arc<ControlPlane>) {
     let mut lab = new_lab(plane, "tight").await;
@@ -30,7 +31,12 @@ pub async fn most_pods_of_a_plan_that_leaves_no_room_go_where_they_were_planned(
     lab.start().await;
     lab.all_pods_run().await;
     let pods = lab.pod_api().list(&ListParams::default()).await.unwrap().items;
-    let claims = lab.claims().await;
+    // Pods run as soon as their node is open; that it is the claim's is written down after that.
+    let claims = eventually("all claims are ready", PATIENCE, async || {
+        let claims = lab.claims().await;
+        claims.iter().all(|claim| is(claim, conditions::READY)).then_some(claims)
+    })
+    .await;
     // All of them, mostly, but the scheduler and the nominations run a race. Left to itself it sends few where they belong.
     let placements = Placements::of(&pods, &claims);
     assert_eq!(placements.planned, 40);

@@ -84,6 +84,7 @@ plane_tests![
     a_node_that_is_ready_on_and_off_gets_no_replacement,
     a_rival_that_keeps_writing_cannot_keep_a_claim_from_getting_on,
     every_request_of_a_claims_life_says_which_object_it_means,
+    a_status_that_arrives_after_a_newer_one_changes_nothing,
     a_controller_whose_connections_all_died_is_back_within_a_minute,
     a_leader_that_cannot_renew_its_lease_stops_before_its_successor_starts,
     new_nodes_follow_the_pools_new_template_and_keep_nothing_of_the_old,

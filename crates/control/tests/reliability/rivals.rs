@@ -100,6 +100,33 @@ pub async fn every_request_of_a_claims_life_says_which_object_it_means(plane: Ar
     lab.finish().await;
 }
 
+/// A leader that is frozen just when it has been allowed to write sends what it has when it thaws, whoever leads by then.
+pub async fn a_status_that_arrives_after_a_newer_one_changes_nothing(plane: Arc<ControlPlane>) {
+    let lab = calm_lab(plane, "late-status").await;
+    lab.plain_provider(&json!({})).await;
+    lab.pool("pool", &json!({"disruption": {"consolidateAfter": "Never"}})).await;
+    let faults = Faults::default();
+    let running = start(&lab, &faults);
+    lab.create_pod(lab.pod("p", "3")).await;
+    lab.all_pods_run().await;
+    let claim = lab.ready_claims(1).await.remove(0);
+    running.crash().await;
+    let is_status = |sent: &&Sent| sent.method == Method::PATCH && sent.path.ends_with("/status");
+    let log = faults.log();
+    let written: Vec<&Sent> =
+        log.iter().filter(is_status).filter(|sent| sent.concerns("nodeclaims")).collect();
+    assert!(written.len() > 2, "launching, registering and getting ready are written down: {written:?}");
+    let status = lab.claim_api().get(&claim.name_any()).await.unwrap().status;
+    for late in written {
+        let patch = Patch::<()>::Json(serde_json::from_value(late.body.clone()).unwrap());
+        let parameters = PatchParams::default();
+        let answer = lab.claim_api().patch_status(&claim.name_any(), &parameters, &patch).await;
+        assert!(matches!(&answer, Err(kube::Error::Api(refusal)) if refusal.code == 422), "{answer:?}");
+    }
+    assert_eq!(lab.claim_api().get(&claim.name_any()).await.unwrap().status, status);
+    lab.finish().await;
+}
+
 fn wrong_with(sent: &Sent) -> Option<&'static str> {
     let version = sent.query.split('&').find_map(|pair| pair.strip_prefix("resourceVersion="));
     let uid = |pointer: &str| {
