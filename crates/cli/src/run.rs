@@ -106,8 +106,8 @@ struct Times {
     /// How far apart two answers of a provider must be that together prove that a machine is gone.
     #[arg(long, env = "WINDLASS_ABSENCE_INTERVAL", default_value = "5s", value_parser = duration, value_name = "TIME")]
     absence_interval: Duration,
-    /// How long after its creation a claim's name stays taken, also if its machine is gone sooner: as long as the API
-    /// server may take over a request.
+    /// How long a request that went unanswered may still have its effect. For as long after its creation a claim's name stays
+    /// taken, and after its deletion one counts whose launch was not answered.
     #[arg(long, env = "WINDLASS_NAME_KEPT", default_value = "60s", value_parser = duration, value_name = "TIME")]
     name_kept: Duration,
     /// How often the providers' machines are compared with the claims.

@@ -49,7 +49,8 @@ pub struct Settings {
     /// How far apart two answers of a provider must be that together prove a machine's absence.
     pub absence_interval: Duration,
     /// How long after its creation a claim's name stays taken, also if its machine is gone sooner: a request to make the
-    /// claim that went unanswered may still be under way, and would bring it back.
+    /// claim that went unanswered may still be under way, and would bring it back. For as long after its deletion a launch
+    /// that went unanswered is taken for one that may still have its effect.
     pub name_kept: Duration,
     /// How long after its time a terminating pod on a dead node is still waited for.
     pub stuck_pod_grace: Duration,

@@ -54,7 +54,7 @@ impl Rack {
             ("--grpc-key", &key),
             ("--grpc-client-ca", &ca),
         ];
-        self.stage.start_with(&flags)
+        self.stage.start_as(&["grpc", "serve"], &flags)
     }
 
     /// What a client of it needs to show.

@@ -22,7 +22,7 @@ pub async fn in_a_bare_cluster_it_waits_and_says_what_is_missing(_: Arc<ControlP
     let plane = ControlPlane::builder().kwok(false).start().await.unwrap();
     let kubeconfig = plane.kubeconfig_path().display().to_string();
     let flags = [("--listen", "127.0.0.1:0"), ("--kubeconfig", &kubeconfig), ("--lease-retry", "100ms")];
-    let mut windlass = Windlass::start(&plane, "bare", &flags);
+    let mut windlass = Windlass::start(&plane, "bare", &["run"], &flags);
     assert_eq!(windlass.get("/healthz").await.0, 200);
     readiness(&mut windlass, 503, "have not all been listed").await;
     windlass.says("windlass crds | kubectl apply --server-side -f -").await;

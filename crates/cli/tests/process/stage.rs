@@ -100,6 +100,11 @@ impl Stage {
 
     /// Starts a process with flags that replace or add to those it usually has.
     pub fn start_with(&self, more: &[(&str, &str)]) -> Windlass {
+        self.start_as(&["run"], more)
+    }
+
+    /// The controller, started by this command, with these flags beside or in place of the usual ones.
+    pub fn start_as(&self, command: &[&str], more: &[(&str, &str)]) -> Windlass {
         self.processes.set(self.processes.get() + 1);
         let identity = format!("{}-{}", self.name, self.processes.get());
         let kubeconfig = self.plane.kubeconfig_path().display().to_string();
@@ -114,7 +119,7 @@ impl Stage {
         }
         let stays = |flag: &&(&str, &str)| !more.iter().any(|other| other.0 == flag.0);
         let flags: Vec<_> = flags.iter().chain(&QUICK).filter(stays).chain(more).copied().collect();
-        Windlass::start(&self.plane, &identity, &flags)
+        Windlass::start(&self.plane, &identity, command, &flags)
     }
 
     /// The name of something of this test's.

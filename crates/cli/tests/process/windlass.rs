@@ -1,4 +1,4 @@
-//! One process `windlass run`, and the chance by which it is killed.
+//! One process of the controller, and the chance by which it is killed.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,10 +16,10 @@ pub struct Windlass {
 }
 
 impl Windlass {
-    pub fn start(plane: &ControlPlane, identity: &str, flags: &[(&str, &str)]) -> Self {
+    pub fn start(plane: &ControlPlane, identity: &str, command: &[&str], flags: &[(&str, &str)]) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_windlass"));
-        let flags = flags.iter().flat_map(|(flag, value)| [(*flag).to_owned(), (*value).to_owned()]);
-        let arguments: Vec<String> = ["run".to_owned()].into_iter().chain(flags).collect();
+        let flags = flags.iter().flat_map(|(flag, value)| [*flag, *value]);
+        let arguments: Vec<String> = command.iter().copied().chain(flags).map(str::to_owned).collect();
         let log = plane.folder().join(format!("windlass-{identity}.log"));
         let process = WindlassProcess::start(program, &arguments, &[], &log).unwrap();
         Self { identity: identity.to_owned(), process }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use windlass_api::NodeClaim;
 use windlass_api::conditions::{self, Truth};
 use windlass_core::model::Node;
-use windlass_providers::{ProviderError, Termination};
+use windlass_providers::{ErrorKind, ProviderError, Termination};
 
 use super::draft::{Draft, machine_uid};
 use super::node::is_cordoned;
@@ -22,10 +22,10 @@ pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation,
         return;
     }
     let node = own_node(claim, seen);
-    if draft.is(conditions::TERMINATED) && !shows_up(draft, seen) {
+    if draft.is(conditions::TERMINATED) {
         return match node {
             Some(_) => draft.act(Effect::DeleteNode),
-            None => release_later(draft, claim, seen, times),
+            None => release(draft, claim, times),
         };
     }
     if draft.status.provider_id.is_none() && !find_machine(draft, claim, seen, times) {
@@ -69,12 +69,18 @@ fn find_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, ti
         Some(Answer::Found(Err(error))) => return wait_for_provider(draft, error, seen, times),
         _ => {}
     }
+    draft.not_ready("Terminating", "making sure that the provider has no machine for this claim");
     if seen.absence.is_proven() {
-        draft.terminated("NeverLaunched", "the provider has no machine for this claim");
-        release(draft, claim, times);
+        match (&seen.answer, in_doubt(draft, claim, times)) {
+            (_, Some(left)) => draft.look_again_after(left),
+            (Some(Answer::Found(Ok(None))), None) => {
+                draft.terminated("NeverLaunched", "the provider has no machine for this claim");
+                release(draft, claim, times);
+            }
+            (_, None) => draft.act(Effect::Find),
+        }
         return false;
     }
-    draft.not_ready("Terminating", "making sure that the provider has no machine for this claim");
     let wait = seen.absence.ask_after(draft.now, times.absence_interval);
     if wait.is_zero() {
         draft.act(Effect::Find);
@@ -273,31 +279,19 @@ fn release(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
     }
 }
 
-/// The same when some time has passed since its machine was gone. Where that was never seen, it may have shown up since, from
-/// a launch that went unanswered.
-fn release_later(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
-    let unseen = draft.status.provider_id.is_none() && draft.status.launch.is_some();
-    match &seen.answer {
-        _ if name_kept(draft, claim, times).is_some() || !unseen => release(draft, claim, times),
-        Some(Answer::Found(Ok(_))) => draft.act(Effect::ReleaseClaim),
-        Some(Answer::Found(Err(_))) => draft.look_again_after(times.retry_after(seen.errors)),
-        _ => draft.act(Effect::Find),
-    }
-}
-
-/// Whether a machine has shown up of a claim that seemed to have none.
-fn shows_up(draft: &mut Draft<'_>, seen: &Observation) -> bool {
-    let Some(Answer::Found(Ok(Some(machine)))) = &seen.answer else { return false };
-    draft.has_machine(machine);
-    let message = format!("{} has shown up and is being given back", machine.provider_id);
-    draft.condition(conditions::TERMINATED, Truth::Unknown, "ShownUp", &message);
-    draft.not_ready("Terminating", &message);
-    true
-}
-
 /// For how long the claim's name stays taken.
 fn name_kept(draft: &Draft<'_>, claim: &NodeClaim, times: &Times) -> Option<Duration> {
-    let made = claim.metadata.creation_timestamp.as_ref()?.0;
-    let until = made.saturating_add(times.name_kept).unwrap_or(Timestamp::MAX);
-    Duration::try_from(until.duration_since(draft.now)).ok().filter(|left| !left.is_zero())
+    draft.left_until(claim.metadata.creation_timestamp.as_ref()?.0, times.name_kept)
+}
+
+/// For how long a launch that went unanswered may still have its effect, and the claim has to count for a machine that nobody
+/// has seen. None was asked for after the claim was deleted.
+fn in_doubt(draft: &Draft<'_>, claim: &NodeClaim, times: &Times) -> Option<Duration> {
+    let certain = [ErrorKind::InsufficientCapacity, ErrorKind::Quota, ErrorKind::InvalidConfiguration];
+    let launched = conditions::find(&draft.status.conditions, conditions::LAUNCHED);
+    let refused = launched.is_some_and(|launched| {
+        launched.status == "False" && certain.iter().any(|kind| kind.as_str() == launched.reason)
+    });
+    let deleted = claim.metadata.deletion_timestamp.as_ref().filter(|_| !refused)?.0;
+    draft.left_until(deleted, times.name_kept)
 }

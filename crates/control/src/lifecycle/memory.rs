@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 use windlass_core::Text;
 use windlass_providers::{Machine, ProviderError, Termination};
 
@@ -19,6 +20,8 @@ pub struct Memory {
     pub nominations: Nominations,
     /// What the provider last said about how long the machine will do.
     pub outlook: Option<Outlook>,
+    /// Since when it has been in doubt whether its machine has become a node that the index does not know of.
+    pub node_missed_since: Option<Instant>,
     /// The answer to the last effect, not yet looked at.
     pub answer: Option<Answer>,
 }

@@ -4,6 +4,7 @@
 //! status should be and the one thing to do next. The [`Shell`] around it writes the status first, does that one thing,
 //! and steps again with the answer. Wherever the process is killed, the next one finds the same claim and goes on.
 
+mod closely;
 mod draft;
 mod drain;
 mod effects;

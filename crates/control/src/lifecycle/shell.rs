@@ -3,28 +3,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
-use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::Node as ApiNode;
+use jiff::Timestamp;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use windlass_api::{NodeClaim, NodeClaimStatus, conditions, labels};
+use windlass_api::{NodeClaim, NodeClaimStatus, labels};
 use windlass_core::Text;
-use windlass_core::model::{Node, Readiness};
+use windlass_core::model::Node;
 use windlass_providers::{Clock, Machine};
 
+use super::closely::NodesListed;
 use super::node::waits_for;
 use super::nomination::nominate;
 use super::together::{Closed, ClosedNodes, Openings};
 use super::{Answer, Count, Effect, Memory, Nominations, Observation, Outlook, Times, nomination, step};
 use crate::Settings;
-use crate::adapt;
 use crate::catalogue::Providers;
 use crate::controller::Bus;
 use crate::index::Registrant;
-use crate::kubernetes::{is_outdated, is_still, patching, put_status, steps, version};
+use crate::kubernetes::{is_outdated, is_still, patching, put_status, steps};
 use crate::planted::{Mistake, is_planted};
 
 /// More steps than any life takes in one go: a claim that wants more is looked at again in the next round, so that
@@ -38,10 +37,11 @@ pub struct Shell {
     pub(super) providers: Arc<Providers>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: Arc<Settings>,
-    times: Times,
+    pub(super) times: Times,
     memories: Mutex<BTreeMap<Text, Memory>>,
     closed: ClosedNodes,
     openings: Openings,
+    pub(super) nodes_listed: NodesListed,
 }
 
 impl Shell {
@@ -54,13 +54,16 @@ impl Shell {
     ) -> Self {
         let times = Times::from(&*settings);
         let (memories, closed, openings) = (Mutex::default(), ClosedNodes::default(), Openings::default());
-        Self { client, bus, providers, clock, settings, times, memories, closed, openings }
+        let nodes_listed = NodesListed::default();
+        Self { client, bus, providers, clock, settings, times, memories, closed, openings, nodes_listed }
     }
 
     /// Looks after all claims, until told to stop; then it finishes what it is at.
     pub(crate) async fn run(&self, stopping: &watch::Sender<bool>) {
         // When the lease was lost, the claims that an earlier run was at were dropped in the middle of their work.
         self.bus.claims.abandon();
+        // Another leader may have brought claims further since.
+        self.nodes_listed.forget().await;
         let mut working = FuturesUnordered::new();
         let mut stop = stopping.subscribe();
         loop {
@@ -183,44 +186,6 @@ impl Shell {
         }
     }
 
-    /// Reads a claim's node from the API server where what follows from the index is grave: the node is not there, or it
-    /// has been not ready for too long. The watch may be held up: a claim that an earlier leader registered is then newer
-    /// than what this process knows of the nodes, and neither may it be given up for want of its node, nor its machine be
-    /// ended under the pods on that.
-    async fn look_closely_at_node(&self, name: &Text) -> Result<(), kube::Error> {
-        let now = self.clock.now();
-        let doubtful = {
-            let index = self.bus.index.lock();
-            let claim = index.claims.get(name).filter(|_| index.is_synced());
-            let status = claim.as_ref().and_then(|claim| claim.status.as_ref());
-            let there = status.filter(|status| {
-                status.provider_id.is_some()
-                    && !conditions::is_true(&status.conditions, conditions::TERMINATED)
-            });
-            let node = there.and_then(|status| status.node_name.clone());
-            let judged =
-                status.is_some_and(|status| conditions::is_true(&status.conditions, conditions::DISRUPTED));
-            let pool = claim.as_ref().and_then(|claim| index.definition(&claim.spec.pool_ref.name));
-            let repair_after = self.times.repair_after(pool.and_then(|definition| definition.repair.after));
-            node.filter(|node| match index.node(node).map(|node| node.readiness) {
-                None => true,
-                Some(Readiness::Ready) => false,
-                Some(Readiness::NotReady { since }) => {
-                    let passed = now.duration_since(since).max(SignedDuration::ZERO).unsigned_abs();
-                    repair_after.is_some_and(|limit| passed >= limit) && !judged
-                }
-            })
-        };
-        let Some(node) = doubtful.filter(|_| !is_planted(Mistake::TrustsIndex)) else { return Ok(()) };
-        let api: Api<ApiNode> = Api::all(self.client.clone());
-        if let Some(found) = api.get_opt(&node).await? {
-            let version = version(found.metadata.resource_version.as_deref());
-            let changed = self.bus.index.lock().saw_node(adapt::node(&found), version);
-            self.bus.announce_to_planner(&changed);
-        }
-        Ok(())
-    }
-
     fn observe(&self, name: &Text) -> Option<(Arc<NodeClaim>, Observation)> {
         let index = self.bus.index.lock();
         if !index.is_synced() {
@@ -281,7 +246,7 @@ impl Shell {
         others.held_up
     }
 
-    fn memory<T>(&self, claim: &NodeClaim, use_it: impl FnOnce(&mut Memory) -> T) -> T {
+    pub(super) fn memory<T>(&self, claim: &NodeClaim, use_it: impl FnOnce(&mut Memory) -> T) -> T {
         let mut memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
         use_it(memories.entry(claim.uid().unwrap_or_default().into()).or_default())
     }

@@ -131,19 +131,18 @@ fn a_claim_that_has_just_been_made_keeps_its_name_until_nothing_can_make_it_anew
 }
 
 #[test]
-fn a_machine_that_shows_up_while_the_name_of_its_claim_is_kept_is_given_back() {
+fn a_claim_counts_until_a_launch_that_went_unanswered_can_have_no_effect_any_more() {
     let mut life = Life::begin();
-    life.claim.metadata.creation_timestamp = Some(Time(life.now));
     life.step();
     let mut life = life.deleting();
     life.proven_absent();
-    assert_eq!(life.step().effect, None);
-    assert_eq!(life.condition("Terminated"), ("True", "NeverLaunched"));
-    assert_eq!(life.later(Duration::from_secs(60)).effect, Some(Effect::Find));
+    let next = life.answer(Answer::Found(Ok(None)));
+    assert_eq!((next.effect, next.again_after), (None, Some(Duration::from_secs(60))));
+    assert_eq!(life.condition("Terminated").0, "", "it may yet have a machine");
+    assert_eq!(life.later(Duration::from_secs(60)).effect, Some(Effect::Find), "it may have shown up");
     life.seen.absence = Absence::default();
     let next = life.answer(Answer::Found(Ok(Some(machine("u")))));
     assert_eq!(next.effect, Some(Effect::Terminate(ID.into())));
-    assert_eq!(life.condition("Terminated"), ("Unknown", "ShownUp"));
 }
 
 #[test]
@@ -167,7 +166,8 @@ fn a_claim_whose_machine_is_not_found_twice_is_let_go() {
     life.seen.absence = Absence::default().said_again(life.now, Duration::from_secs(5));
     assert_eq!(life.answer(Answer::Found(Ok(None))).effect, None);
     life.proven_absent();
-    assert_eq!(life.step().effect, Some(Effect::ReleaseClaim));
+    assert_eq!(life.later(Duration::from_secs(60)).effect, Some(Effect::Find));
+    assert_eq!(life.answer(Answer::Found(Ok(None))).effect, Some(Effect::ReleaseClaim));
 }
 
 /// A claim of a pool that limits the time that a drain may take, deleted at the start.
@@ -348,7 +348,7 @@ fn a_provider_that_fails_again_and_again_is_asked_more_and_more_rarely() {
 }
 
 #[test]
-fn a_claim_that_was_given_up_makes_sure_that_it_has_no_machine() {
+fn a_claim_that_was_refused_a_machine_makes_sure_that_it_has_none_and_makes_room_at_once() {
     let mut life = Life::begin();
     life.step();
     life.answer(super::no_capacity());
@@ -356,7 +356,7 @@ fn a_claim_that_was_given_up_makes_sure_that_it_has_no_machine() {
     let mut life = life.deleting();
     assert_eq!(life.step().effect, Some(Effect::Find), "an answer may have been lost");
     life.proven_absent();
-    assert_eq!(life.step().effect, Some(Effect::ReleaseClaim));
+    assert_eq!(life.answer(Answer::Found(Ok(None))).effect, Some(Effect::ReleaseClaim));
     assert_eq!(life.condition("Terminated"), ("True", "NeverLaunched"));
 }
 
