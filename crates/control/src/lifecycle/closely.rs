@@ -63,10 +63,11 @@ impl Shell {
         Ok(())
     }
 
+    /// Takes in a node. Whose it is has to be told now: when the watch shows it, it is nothing new.
     fn saw(&self, node: &ApiNode) {
         let version = version(node.metadata.resource_version.as_deref());
         let changed = self.bus.index.lock().saw_node(adapt::node(node), version);
-        self.bus.announce_to_planner(&changed);
+        self.bus.announce(changed);
     }
 
     fn doubt(&self, name: &Text) -> Option<Doubt> {

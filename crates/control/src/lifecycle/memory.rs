@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_sight_of_the_machine_makes_its_absence_unproven_again() {
-        let (mut memory, machine) = (Memory::default(), crate::lifecycle::tests::machine("u"));
+        let (mut memory, machine) = (Memory::default(), machine("u"));
         memory.take_in(Answer::Terminated(Ok(Termination::Gone)), INTERVAL, NOW);
         memory.listed(Some(&machine));
         memory.take_in(Answer::Found(Ok(None)), INTERVAL, NOW + 5.seconds());
