@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const MANY: u64 = 1000;
 
 /// Each of these begins something that is counted.
-const EXPECTED: [&str; 68] = [
+const EXPECTED: [&str; 69] = [
     // What Windlass does.
     "claim made",
     "claim made at the pool's limit",
@@ -39,6 +39,7 @@ const EXPECTED: [&str; 68] = [
     // What happens between them and the API server.
     "answer lost after success",
     "effect after a time-out",
+    "change after a time-out",
     "slow request",
     "request never sent",
     "request into an outage",

@@ -135,11 +135,12 @@ fn jump(rng: &mut Rng) -> What {
 }
 
 fn fail(rng: &mut Rng) -> What {
-    let how = match rng.u8(0..9) {
+    let how = match rng.u8(0..11) {
         0..=2 => Failure::AnswerLost,
         3 => Failure::Slow,
         4 => Failure::Unsent,
         5 => Failure::Late,
+        6..=7 => Failure::LateChange,
         _ => Failure::Refused([409, 429, 500, 503, 504][rng.usize(0..5)]),
     };
     What::Fail { replica: rng.u32(0..2), how, requests: rng.u32(1..10) }

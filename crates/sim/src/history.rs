@@ -261,8 +261,10 @@ pub enum Failure {
     Refused(u16),
     /// It has its effect, and the answer is a time-out.
     AnswerLost,
-    /// The answer is a time-out, and it has its effect a while later all the same.
+    /// The answer is a time-out, and what was to be made is made a while later all the same.
     Late,
+    /// The same for a change or an end.
+    LateChange,
     /// It is answered much later than usual.
     Slow,
     /// The connection breaks before it is sent.

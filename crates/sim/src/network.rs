@@ -21,6 +21,7 @@ use windlass_testkit::invariants::Writer;
 
 use crate::api::{Caller, Reply, Watch};
 use crate::history::{Failure, Side};
+use crate::trouble::Aim;
 use crate::world::{ReplicaId, State, World};
 
 /// How long a client waits for an answer before it takes the connection for dead.
@@ -119,8 +120,7 @@ impl Wire {
             let at_once = state.rng.bool();
             return Passage::Fails(if at_once { state.latency(50) } else { Duration::from_secs(5) });
         }
-        let reads = *request.method() == Method::GET;
-        let failure = state.trouble.replicas[number].take_failure(reads, is_effect(request));
+        let failure = state.trouble.replicas[number].take_failure(aim(request));
         match failure {
             Some(Failure::Unsent) => {
                 state.court.count("request never sent");
@@ -144,8 +144,9 @@ impl Wire {
             state.court.count_status(status);
             return Arrival::Refused(status, back);
         }
-        if let Some(Failure::Late) = failure {
-            state.court.count("effect after a time-out");
+        if let Some(Failure::Late | Failure::LateChange) = failure {
+            let changes = failure == Some(Failure::LateChange);
+            state.court.count(if changes { "change after a time-out" } else { "effect after a time-out" });
             self.handle_later(state, request.clone());
             return Arrival::Refused(504, back);
         }
@@ -302,6 +303,15 @@ impl Telling {
                 News::Lines(gone.line())
             }
         }
+    }
+}
+
+fn aim(request: &Request<Bytes>) -> Aim {
+    match *request.method() {
+        Method::GET => Aim::Reads,
+        _ if !is_effect(request) => Aim::Reports,
+        Method::POST => Aim::Makes,
+        _ => Aim::Changes,
     }
 }
 

@@ -31,6 +31,17 @@ pub(crate) struct ReplicaTrouble {
     cuts: Vec<Option<WatchedKind>>,
 }
 
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    Reads,
+    /// It makes something that a claim's life consists of, an eviction too.
+    Makes,
+    /// It changes or ends such a thing.
+    Changes,
+    Reports,
+}
+
 /// Where a replica dies.
 #[derive(Clone, Copy, Debug)]
 struct Trap {
@@ -89,10 +100,11 @@ impl ReplicaTrouble {
 
     /// How the next request fails, if it does. Nobody is told of a conflict who only reads, and only what has an effect can
     /// have it late.
-    pub(crate) fn take_failure(&mut self, reads: bool, has_effect: bool) -> Option<Failure> {
+    pub(crate) fn take_failure(&mut self, aim: Aim) -> Option<Failure> {
         let possible = |how: Failure| match how {
-            Failure::Refused(409) => !reads,
-            Failure::Late => has_effect,
+            Failure::Refused(409) => aim != Aim::Reads,
+            Failure::Late => aim == Aim::Makes,
+            Failure::LateChange => aim == Aim::Changes,
             _ => true,
         };
         let found = self.failures.iter_mut().find(|(how, left)| *left > 0 && possible(*how))?;

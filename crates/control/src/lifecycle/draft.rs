@@ -72,12 +72,6 @@ impl<'a> Draft<'a> {
         conditions::find(&self.status.conditions, kind).map(|condition| condition.last_transition_time.0)
     }
 
-    /// How long it is until so much time has passed since then; none if it has. A clock that was set back shows more.
-    pub(super) fn left_until(&self, start: Timestamp, time: Duration) -> Option<Duration> {
-        let until = start.saturating_add(time).unwrap_or(Timestamp::MAX);
-        Duration::try_from(until.duration_since(self.now)).ok().filter(|left| !left.is_zero())
-    }
-
     /// What is left of a time that started then; none if it is over.
     pub(super) fn left_of(&self, limit: Duration, start: Timestamp) -> Option<Duration> {
         let passed = self.now.duration_since(start).max(SignedDuration::ZERO).unsigned_abs();

@@ -281,7 +281,7 @@ fn release(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
 
 /// For how long the claim's name stays taken.
 fn name_kept(draft: &Draft<'_>, claim: &NodeClaim, times: &Times) -> Option<Duration> {
-    draft.left_until(claim.metadata.creation_timestamp.as_ref()?.0, times.name_kept)
+    draft.left_of(times.name_kept, claim.metadata.creation_timestamp.as_ref()?.0)
 }
 
 /// For how long a launch that went unanswered may still have its effect, and the claim has to count for a machine that nobody
@@ -293,5 +293,5 @@ fn in_doubt(draft: &Draft<'_>, claim: &NodeClaim, times: &Times) -> Option<Durat
         launched.status == "False" && certain.iter().any(|kind| kind.as_str() == launched.reason)
     });
     let deleted = claim.metadata.deletion_timestamp.as_ref().filter(|_| !refused)?.0;
-    draft.left_until(deleted, times.name_kept)
+    draft.left_of(times.name_kept, deleted)
 }

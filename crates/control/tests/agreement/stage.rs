@@ -19,7 +19,7 @@ use windlass_core::{Plan, Report};
 use crate::machines::{self, Machine};
 use crate::made_up::{MadeUp, OURS, csi_node, wants};
 use crate::provisioner::make_volumes;
-use crate::turns::Turns;
+use crate::turns::{Order, Turns};
 use crate::watch::Watch;
 
 /// How long the control plane has for what it does by itself.
@@ -28,12 +28,17 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// A cluster and where it is played.
 pub struct Stage {
     pub client: Client,
+    pub order: Order,
     pub cluster: MadeUp,
 }
 
-/// Plays one cluster; the error says what the scheduler did otherwise.
-pub async fn play(client: Client, seed: u64) -> Result<(), String> {
-    let stage = Stage { client, cluster: MadeUp::new(seed) };
+/// Plays one cluster, whose pods go in this order; the error says what the scheduler did otherwise.
+pub async fn play(client: &Client, seed: u64, order: Order) -> Result<(), String> {
+    let prefix = match order {
+        Order::ByName => "c",
+        Order::OneToEach => "d",
+    };
+    let stage = Stage { client: client.clone(), order, cluster: MadeUp::new(seed, prefix) };
     stage.set_up().await;
     let provisioner = make_volumes(&stage.client, &stage.cluster.id);
     let outcome = match select(Box::pin(stage.act()), Box::pin(provisioner)).await {
@@ -68,7 +73,8 @@ impl Stage {
         let machines = machines::get(&self.cluster.id, &mut random, &self.cluster.pools, &decided.launches);
         self.everybody_is_accounted_for(&decided, &report)?;
         self.bring_up(&machines).await?;
-        let turns = Turns { client: &self.client, pods: self.targets(&decided, &machines) };
+        let turns =
+            Turns { client: &self.client, order: self.order, pods: self.targets(&decided, &machines) };
         turns.take(self.watch()).await?;
         let (again, _) = self.plan(&machines::pools_beside(&self.cluster.pools, &decided.launches)).await;
         let launches: Vec<_> = again.launches.iter().map(|launch| &launch.message).collect();

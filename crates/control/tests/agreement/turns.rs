@@ -16,9 +16,18 @@ use crate::watch::Watch;
 /// How long the scheduler has for one pod, and in the end for those whose turn came too early.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// In which order pods of the same priority go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    ByName,
+    /// Of those that must be spread, one to each node, then a second one.
+    OneToEach,
+}
+
 /// The pods that were planned, and the node that each was planned for.
 pub struct Turns<'a> {
     pub client: &'a Client,
+    pub order: Order,
     pub pods: Vec<(&'a Pod, String)>,
 }
 
@@ -29,7 +38,7 @@ impl Turns<'_> {
     /// nominated before their turn: the scheduler counts all that are nominated to a node as if they were there
     /// already, but not those that are nominated to the nodes that keep the balance.
     pub async fn take(mut self, mut watch: Watch<Pod>) -> Result<(), String> {
-        self.pods.sort_by_key(|(pod, _)| (Reverse(priority(pod)), pod.name_any()));
+        self.sort();
         let early = self.pods.iter().filter(|(pod, _)| !must_spread(pod));
         let nominated = early.map(|(pod, node)| self.nominate(pod, node));
         stream::iter(nominated).buffer_unordered(8).collect::<Vec<()>>().await;
@@ -49,6 +58,18 @@ impl Turns<'_> {
             }
         }
         watch.until(PATIENCE, |pods| self.outcome(pods)).await
+    }
+
+    fn sort(&mut self) {
+        self.pods.sort_by_key(|(pod, _)| (Reverse(priority(pod)), pod.name_any()));
+        if self.order == Order::OneToEach {
+            let mut gone_there: BTreeMap<String, usize> = BTreeMap::new();
+            self.pods.sort_by_cached_key(|(pod, node)| {
+                let turn = gone_there.entry(node.clone()).or_default();
+                *turn += usize::from(must_spread(pod));
+                (Reverse(priority(pod)), if must_spread(pod) { *turn } else { 0 })
+            });
+        }
     }
 
     fn outcome(&self, pods: &BTreeMap<String, Pod>) -> Result<(), String> {

@@ -50,8 +50,8 @@ pub struct MadeUp {
 pub const OURS: &str = "cluster";
 
 impl MadeUp {
-    pub fn new(seed: u64) -> Self {
-        let id = format!("c{seed}");
+    pub fn new(seed: u64, prefix: &str) -> Self {
+        let id = format!("{prefix}{seed}");
         let mut cluster = Self {
             home: format!("{id}-home"),
             annex: format!("{id}-annex"),
