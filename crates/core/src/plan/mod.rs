@@ -83,7 +83,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::model::{Pod, PodId, Snapshot};
+use crate::model::{DisruptionReason, Pod, PodId, Snapshot};
 use crate::pack::{Budget, Steps};
 use crate::{Price, Text};
 use class::Cause;
@@ -124,9 +124,12 @@ pub fn plan_within(snapshot: &Snapshot, now: Timestamp, search: &mut dyn Budget)
     }
     let Outcome { mut plan, mut report, .. } = Outcome::of(&view, &rotation, search);
     let rests_until = consolidate::rests_until(&view);
-    // What goes because it is empty takes no pods, which the next plan knows.
+    // What goes because it is empty takes no pods, which the next plan knows. The pods of other nodes that go now have their
+    // places in this plan, which would no longer be theirs.
+    let moves_none = plan.removals.iter().all(|removal| removal.reason == DisruptionReason::Empty);
     if plan.launches.is_empty()
         && plan.disruptions.is_empty()
+        && moves_none
         && !consolidate::is_under_way(&view)
         && rests_until.is_none()
         && let Some(proposal) = consolidate::propose(&view, &plan.placements, &report.reserves, search)

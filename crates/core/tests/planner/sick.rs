@@ -1,5 +1,5 @@
 use windlass_core::model::{
-    Claim, DisruptionReason, InstanceType, Node, PodOwner, PodShape, Pool, Readiness,
+    Claim, Consolidation, DisruptionReason, InstanceType, Node, PodOwner, PodShape, Pool, Readiness,
 };
 use windlass_core::plan::LaunchPurpose;
 
@@ -15,14 +15,17 @@ fn fall_ill(claim: &mut Claim, node: &mut Node) {
     node.readiness = Readiness::NotReady { since: at(0) };
 }
 
-/// One sick node and as many well ones as named, each with a pod on it.
-fn cluster(pool: Pool, well: &[&str]) -> Cluster {
-    let mut cluster = Cluster::new([pool]).standing_but("sick", "general", &small(), fall_ill);
-    for name in well {
-        cluster = cluster.standing(name, "general", &small());
-        cluster = cluster.bound(name, 1, asks(1000, 1024), &format!("node-of-{name}"));
-    }
-    cluster
+/// As many well nodes as named, each with a pod on it.
+fn well(pool: Pool, names: &[&str]) -> Cluster {
+    names.iter().fold(Cluster::new([pool]), |cluster, name| {
+        let cluster = cluster.standing(name, "general", &small());
+        cluster.bound(name, 1, asks(1000, 1024), &format!("node-of-{name}"))
+    })
+}
+
+/// One sick node beside those.
+fn cluster(pool: Pool, names: &[&str]) -> Cluster {
+    well(pool, names).standing_but("sick", "general", &small(), fall_ill)
 }
 
 fn general() -> Pool {
@@ -40,6 +43,16 @@ fn a_sick_node_whose_pods_fit_elsewhere_goes() {
     );
     assert_eq!(cluster.why("sick"), "sick; all its pods can go to other nodes");
     assert!(cluster.after(&plan).plan().0.is_empty());
+}
+
+#[test]
+fn nothing_is_consolidated_in_the_plan_that_gives_the_pods_of_a_sick_node_their_places() {
+    let thrifty = || Pool { consolidation: Consolidation::Underutilized, ..general() };
+    let names = ["a", "b", "c"];
+    assert_eq!(well(thrifty(), &names).plan().0.disruptions.len(), 1, "two of the three would do");
+    let sick = cluster(thrifty(), &names).bound("web", 1, asks(1000, 1024), "node-of-sick");
+    let (plan, _) = sick.plan();
+    assert_eq!((sick.removals(), plan.disruptions.len()), (vec!["sick".to_owned()], 0));
 }
 
 #[test]
