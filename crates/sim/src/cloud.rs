@@ -308,10 +308,11 @@ impl Cloud {
         self.units.values().flat_map(pending).flatten().filter(|at| *at > now).min()
     }
 
-    /// Somebody takes the tag off one of our machines. Says which: it belongs to that somebody now.
+    /// Somebody takes the tag off one of our machines. Says which: it belongs to that somebody now. One whose end was asked
+    /// for while it was ours is left alone, as nobody can keep it.
     pub(crate) fn lose_tag(&mut self, number: u32, now: Instant) -> Option<String> {
         let id = self.pick(number, now)?;
-        let unit = self.units.get_mut(&id)?;
+        let unit = self.units.get_mut(&id).filter(|unit| unit.ends_late.is_none())?;
         unit.tagged = false;
         self.journal.push(JournalEntry::Vanished { provider_id: id.to_string() });
         Some(id.to_string())
