@@ -31,6 +31,8 @@ pub(in super::super) struct Claim {
     pub(in super::super) pods: Vec<String>,
     pub(in super::super) launched: bool,
     pub(in super::super) initialized: bool,
+    /// How often its status has been written.
+    pub(in super::super) revision: Option<i64>,
     /// Whether it is yet to become a node, and nobody has given it up.
     pub(in super::super) on_its_way: bool,
     pub(in super::super) deleted_at: Option<Timestamp>,
@@ -64,6 +66,7 @@ impl Claim {
             pods: items(object, "/spec/reason/pods").filter_map(Value::as_str).map(str::to_owned).collect(),
             launched: true_condition(object, conditions::LAUNCHED).is_some(),
             initialized: true_condition(object, conditions::INITIALIZED).is_some(),
+            revision: object.data.pointer("/status/revision").and_then(Value::as_i64),
             on_its_way: is_on_its_way(object),
             deleted_at: object.metadata.deletion_timestamp.as_ref().map(|time| time.0),
             ends_at: text(object, "/status/endsAt").and_then(|written| written.parse().ok()),

@@ -1,7 +1,8 @@
 //! I8: a claim's life goes forward.
 //!
 //! Which machine a claim has, that it was launched and that its node was ready for pods once are facts: whoever writes that
-//! they are not so has acted on an older version of the claim than there was.
+//! they are not so has acted on an older version of the claim than there was. So has whoever writes a status that has been
+//! written less often than the one it takes the place of.
 
 use super::super::event::{Kind, ObjectName, Writer};
 use super::super::facts::Claim;
@@ -24,7 +25,9 @@ pub(in super::super) fn claim_goes_on(case: &mut Case<'_>, step: &Step<Claim>, w
         (before.launched && !after.launched).then(|| "was launched and is not any more".to_owned());
     let initialized =
         (before.initialized && !after.initialized).then(|| "was initialized and is not any more".to_owned());
-    if let Some(what) = machine.or(launched).or(initialized) {
+    let written = (after.revision < before.revision)
+        .then(|| "has a status again that is older than the one it had".to_owned());
+    if let Some(what) = machine.or(launched).or(initialized).or(written) {
         let message = format!("NodeClaim {} {what}", after.name);
         let objects = vec![ObjectName::new(Kind::NodeClaim, &after.name)];
         case.findings.push(Finding::new(Invariant::ClaimsGoForward, message, objects));

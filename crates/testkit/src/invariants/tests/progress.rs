@@ -50,6 +50,20 @@ fn i8_catches_a_claim_that_takes_back_what_it_said() {
 }
 
 #[test]
+fn i8_catches_a_status_that_takes_the_place_of_a_newer_one() {
+    let mut script = Script::new();
+    let written = |times| {
+        let mut claim = launched(claim("a"), "4");
+        claim.status.as_mut().unwrap().revision = Some(times);
+        claim
+    };
+    script.add(&claim("a")).change(&written(1)).change(&written(2));
+    script.is_clean();
+    script.change(&written(1));
+    script.is_caught(Invariant::ClaimsGoForward, &["NodeClaim a has a status again that is older"]);
+}
+
+#[test]
 fn i8_does_not_blame_windlass_for_what_others_write() {
     let mut script = Script::new();
     script.add(&claim("a")).change(&launched(claim("a"), "4"));
