@@ -37,7 +37,7 @@ pub use node_pool::{
     NodePool, NodePoolSpec, NodePoolStatus, NodeTemplate, NodeTemplateMetadata, NodeTemplateSpec, ObjectRef,
     Performance,
 };
-pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus};
+pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus, ProviderHost};
 pub use quantity::ApiQuantity;
 pub use simulated::{
     CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType,

@@ -1,8 +1,11 @@
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ExternalGrpcProvider, SimulatedProvider};
+use crate::{ApiQuantity, ExternalGrpcProvider, SimulatedProvider};
 
 /// Where machines come from.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -62,8 +65,31 @@ pub struct NodeProviderStatus {
     /// How many machines of this cluster it holds.
     #[serde(default)]
     pub machines: i32,
+    /// The version of what is spoken to, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The hosts that machines run on or that become machines, where the provider has such.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    pub hosts: Vec<ProviderHost>,
     /// `Reachable`, `Authenticated`, and `Ready` for both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
+}
+
+/// A host of a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderHost {
+    /// Its name.
+    pub name: String,
+    /// How it is, in one word.
+    pub state: String,
+    /// What can still be had of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub free: BTreeMap<String, ApiQuantity>,
+    /// What else there is to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }

@@ -7,12 +7,15 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{info, warn};
 use windlass_api::conditions::{self, Truth};
-use windlass_api::{NodeProvider, NodeProviderStatus};
+use windlass_api::{NodeProvider, NodeProviderStatus, ProviderHost};
 use windlass_core::Text;
 use windlass_core::model::InstanceType;
-use windlass_providers::{Clock, ErrorKind, Guarded, Provider, ProviderError, ProviderFactory};
+use windlass_providers::{
+    Clock, ErrorKind, Guarded, Host, Inventory, Provider, ProviderError, ProviderFactory,
+};
 
 use crate::Settings;
+use crate::adapt::quantities;
 use crate::controller::Bus;
 use crate::events::{Note, about};
 use crate::index::Catalogue;
@@ -125,7 +128,13 @@ impl Keeper {
         let outcome = offered.as_ref().map_or_else(|error| error.kind().as_str(), |_| "ok");
         self.bus.metrics.provider_called(&name, "instance_types", outcome);
         let machines = self.machines_of(&name);
-        let status = self.status(object, kind, &offered, machines);
+        let mut status = self.status(object, kind, &offered, machines);
+        if offered.is_ok()
+            && let Ok(provider) = self.providers.get(&name)
+            && let Ok(inventory) = provider.inventory().await
+        {
+            tell(&mut status, &inventory);
+        }
         let answered = offered.is_ok();
         let catalogue = match offered {
             Ok(types) => Catalogue::Known(Arc::new(types)),
@@ -201,6 +210,18 @@ impl Keeper {
             }
         }
     }
+}
+
+/// Says in a status what a provider has.
+fn tell(status: &mut NodeProviderStatus, inventory: &Inventory) {
+    status.version = inventory.version.as_ref().map(ToString::to_string);
+    let host = |host: &Host| ProviderHost {
+        name: host.name.to_string(),
+        state: host.state.to_string(),
+        free: quantities(&host.free),
+        message: host.message.as_ref().map(ToString::to_string),
+    };
+    status.hosts = inventory.hosts.iter().map(host).collect();
 }
 
 /// What the providers do by themselves. Dropped, it stops.

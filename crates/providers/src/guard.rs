@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use windlass_core::model::InstanceType;
 
-use crate::{LaunchRequest, Machine, MachineTag, Provider, ProviderError, Termination};
+use crate::{Inventory, LaunchRequest, Machine, MachineTag, Provider, ProviderError, Termination};
 
 /// How a provider is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +126,10 @@ impl Provider for Guarded {
 
     async fn list(&self) -> Result<Vec<Machine>, ProviderError> {
         self.again(|| self.inner.list()).await
+    }
+
+    async fn inventory(&self) -> Result<Inventory, ProviderError> {
+        self.again(|| self.inner.inventory()).await
     }
 
     async fn run(&self) {

@@ -3,6 +3,8 @@ use serde::{Deserialize, Serialize};
 use windlass_core::model::{Labels, OfferingKey, Resources, Taint};
 use windlass_core::{Price, Text};
 
+use crate::Join;
+
 /// What to launch. The claim's UID in the tag is the idempotency key: asked twice with the same key, a provider
 /// answers with the same machine, whatever offering the second request names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub struct LaunchRequest {
     pub labels: Labels,
     /// Taints that the node is to register with, where its kubelet can be told to.
     pub taints: Vec<Taint>,
+    /// How the machine is told to join the cluster; none where its image does so by itself.
+    pub join: Option<Join>,
 }
 
 /// The mark of ownership on a machine.
@@ -54,6 +58,9 @@ pub struct Machine {
     pub allocatable: Resources,
     /// The labels that its node has by itself.
     pub labels: Labels,
+    /// What its node will be called, where that is known: a node of this name whose kubelet says of no machine that it is its
+    /// own is this machine's.
+    pub node_name: Option<Text>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When the provider will end it, where it says so: the end of a reservation, or a notice that a spot machine is

@@ -6,7 +6,7 @@ use windlass_api::NodeProviderSpec;
 use windlass_core::Text;
 use windlass_core::model::InstanceType;
 
-use crate::{LaunchRequest, Machine, MachineTag, ProviderError, Termination};
+use crate::{Inventory, LaunchRequest, Machine, MachineTag, ProviderError, Termination};
 
 /// A source of machines.
 ///
@@ -34,6 +34,11 @@ pub trait Provider: Debug + Send + Sync {
 
     /// All machines of this cluster.
     async fn list(&self) -> Result<Vec<Machine>, ProviderError>;
+
+    /// What it has, for people: its version, and its hosts with what is free on them.
+    async fn inventory(&self) -> Result<Inventory, ProviderError> {
+        Ok(Inventory::default())
+    }
 
     /// What the provider does by itself while this process leads, beside answering calls. Never returns.
     async fn run(&self) {

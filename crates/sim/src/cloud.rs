@@ -117,6 +117,7 @@ impl Cloud {
             price: Price::ZERO,
             labels: Labels::new(),
             taints: Vec::new(),
+            join: None,
         };
         let never = Birth { appears_in: Duration::ZERO, never_joins: true };
         let _ = self.launch(&request, never, &mut Rng::with_seed(0), now, today);
@@ -187,6 +188,7 @@ impl Cloud {
             capacity: found.capacity.clone(),
             allocatable: found.allocatable.clone(),
             labels: found.labels_with(&offering),
+            node_name: None,
             created_at: today,
             ends_at: None,
             drift: None,

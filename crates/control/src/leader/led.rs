@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windlass_core::model::InstanceType;
-use windlass_providers::{LaunchRequest, Machine, MachineTag, Provider, ProviderError, Termination};
+use windlass_providers::{
+    Inventory, LaunchRequest, Machine, MachineTag, Provider, ProviderError, Termination,
+};
 
 use super::{Leadership, NotLeading};
 
@@ -50,6 +52,10 @@ impl Provider for Led {
 
     async fn list(&self) -> Result<Vec<Machine>, ProviderError> {
         self.provider.list().await
+    }
+
+    async fn inventory(&self) -> Result<Inventory, ProviderError> {
+        self.provider.inventory().await
     }
 
     async fn run(&self) {

@@ -125,6 +125,7 @@ impl Shell {
             price: offering.price,
             labels: model.labels,
             taints: first_taints(claim),
+            join: None,
         })
     }
 

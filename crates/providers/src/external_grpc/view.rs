@@ -56,6 +56,7 @@ impl ExternalGrpc {
             capacity: shape.capacity,
             allocatable: shape.allocatable,
             labels: shape.labels,
+            node_name: None,
             created_at: entry.asked_at,
             ends_at: None,
             drift: None,

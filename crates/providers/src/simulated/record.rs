@@ -152,6 +152,7 @@ impl Stored {
             capacity: record.capacity,
             allocatable: record.allocatable,
             labels: record.labels,
+            node_name: None,
             created_at: record.created_at,
             ends_at: record.ends_at,
             drift,

@@ -23,5 +23,6 @@ pub fn plain_request_in(zone: &str, claim: &str) -> LaunchRequest {
         price: Price::ZERO,
         labels: Labels::new(),
         taints: Vec::new(),
+        join: None,
     }
 }

@@ -145,6 +145,7 @@ pub(super) fn machine(uid: &str) -> Machine {
         capacity: Resources::from_iter([("cpu", 4000)]),
         allocatable: Resources::from_iter([("cpu", 4000)]),
         labels: Labels::new(),
+        node_name: None,
         created_at: START,
         ends_at: None,
         drift: None,
