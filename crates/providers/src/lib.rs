@@ -10,6 +10,7 @@ mod clock;
 mod error;
 mod factory;
 mod guard;
+mod https;
 mod inventory;
 mod join;
 mod machine;
