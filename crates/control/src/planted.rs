@@ -42,7 +42,7 @@ pub enum Mistake {
     KeepsGone,
     /// A claim is made twice.
     MakesTwice,
-    /// An older version of a claim takes the place of a newer one.
+    /// An older version of a claim takes the place of a newer one, and of one that is gone.
     GoesBack,
     /// A status is written whatever has been written since it was read.
     WritesBlindly,
