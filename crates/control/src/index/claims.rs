@@ -148,14 +148,14 @@ impl ClaimMirror {
 
     fn store(&mut self, name: Text, mut claim: NodeClaim) -> Changed {
         let uid = claim.uid().unwrap_or_default();
-        if self.gone.contains_key(uid.as_str()) && !is_planted(Mistake::GoesBack) {
+        if self.gone.contains_key(uid.as_str()) {
             return Changed::nothing();
         }
         if let Some(known) = self.objects.get(&name) {
             let same = known.metadata.uid == claim.metadata.uid;
             let new = version(claim.metadata.resource_version.as_deref());
             let old = version(known.metadata.resource_version.as_deref());
-            if same && new <= old && !is_planted(Mistake::GoesBack) {
+            if same && new <= old {
                 return Changed::nothing();
             }
         }
