@@ -42,15 +42,13 @@ pub enum Mistake {
     KeepsGone,
     /// A claim is made twice.
     MakesTwice,
-    /// An older version of a claim takes the place of a newer one.
-    GoesBack,
     /// A status is written whatever has been written since it was read.
     WritesBlindly,
 }
 
 impl Mistake {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 20] = [
         Self::ForgetsKey,
         Self::TakesSilenceForNo,
         Self::CountsOnlyVisible,
@@ -70,7 +68,6 @@ impl Mistake {
         Self::WaitsForever,
         Self::KeepsGone,
         Self::MakesTwice,
-        Self::GoesBack,
         Self::WritesBlindly,
     ];
 }

@@ -44,6 +44,15 @@ pub enum PlaneUnavailable {
         /// Why it failed.
         source: io::Error,
     },
+    /// Nobody has said where a Cluster Autoscaler is. It is no part of the control plane, so its tests are skipped even
+    /// where that must be there.
+    #[error(
+        "no Cluster Autoscaler to test with; name one that knows the provider externalgrpc in {variable}"
+    )]
+    NoClusterAutoscaler {
+        /// The variable that names it.
+        variable: &'static str,
+    },
     /// No folder to keep built binaries in.
     #[error("no folder to keep built programs in; set WINDLASS_CACHE_DIR, XDG_CACHE_HOME or HOME")]
     NoCache,
@@ -90,7 +99,11 @@ impl PlaneError {
 impl PlaneUnavailable {
     /// Whether tests may be skipped for this reason.
     pub(crate) fn excuses(&self) -> bool {
-        !matches!(self, Self::BuildFailed { .. }) && std::env::var_os("WINDLASS_REQUIRE_PLANE").is_none()
+        match self {
+            Self::NoClusterAutoscaler { .. } => true,
+            Self::BuildFailed { .. } => false,
+            _ => std::env::var_os("WINDLASS_REQUIRE_PLANE").is_none(),
+        }
     }
 
     pub(crate) fn files(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

@@ -4,6 +4,7 @@
 //! one binary that is built of `tools/controlplane` when it is first needed. [`plane_tests!`] makes a test binary of
 //! async functions that share one such plane, and skips them, saying so, where it cannot be had.
 
+mod autoscaler;
 mod binary;
 mod builder;
 mod crds;
@@ -24,6 +25,7 @@ mod supervised;
 mod wait;
 mod windlass;
 
+pub use autoscaler::cluster_autoscaler;
 pub use binary::controlplane_binary;
 pub use builder::ControlPlaneBuilder;
 pub use crds::install_crds;

@@ -1,7 +1,6 @@
 //! One Windlass as the other's source of machines: what one serves to Cluster Autoscaler the other uses, over mutual TLS.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
@@ -14,21 +13,15 @@ use serde_json::json;
 use windlass_api::{NodeClaim, NodeProvider};
 use windlass_testkit::{ControlPlane, eventually};
 
+use crate::served::Served;
 use crate::sights::Instead;
 use crate::stage::{PATIENCE, Stage};
 use crate::windlass::Windlass;
 
-/// Where the groups are served, which has to stay the same when the server is started again.
-async fn free_port() -> u16 {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 /// A Windlass with a rack of simulated machines, about which others decide.
 struct Rack {
     stage: Stage,
-    address: String,
-    certs: tempfile::TempDir,
+    served: Served,
 }
 
 impl Rack {
@@ -37,29 +30,16 @@ impl Rack {
         let stage = Stage::alone("bridge").await;
         stage.provider(&json!({"bootDelay": "1s"})).await;
         stage.pool(&json!({"driver": "ClusterAutoscaler", "limits": {"nodes": 4}})).await;
-        let certs = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-        command.args(["grpc", "certs", "--server-name", "localhost", "--out"]).arg(certs.path());
-        assert!(command.output().unwrap().status.success());
-        let address = format!("127.0.0.1:{}", free_port().await);
-        Self { stage, address, certs }
+        Self { stage, served: Served::new().await }
     }
 
     fn start(&self) -> Windlass {
-        let file = |name: &str| self.certs.path().join(name).display().to_string();
-        let (cert, key, ca) = (file("server.crt"), file("server.key"), file("ca.crt"));
-        let flags = [
-            ("--grpc-addr", self.address.as_str()),
-            ("--grpc-cert", &cert),
-            ("--grpc-key", &key),
-            ("--grpc-client-ca", &ca),
-        ];
-        self.stage.start_as(&["grpc", "serve"], &flags)
+        self.served.start(&self.stage)
     }
 
     /// What a client of it needs to show.
     fn secret(&self, name: &str) -> Secret {
-        let file = |name: &str| ByteString(std::fs::read(self.certs.path().join(name)).unwrap());
+        let file = |name: &str| ByteString(std::fs::read(self.served.file(name)).unwrap());
         let data = [("ca.crt", "ca.crt"), ("tls.crt", "client.crt"), ("tls.key", "client.key")];
         let data = data.map(|(key, name)| (key.to_owned(), file(name)));
         let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
@@ -136,7 +116,7 @@ pub async fn a_windlass_gets_machines_from_another_while_both_are_killed(plane: 
     let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     secrets.create(&PostParams::default(), &rack.secret("rack")).await.unwrap();
     let tls = json!({"secretRef": {"name": "rack"}, "serverName": "localhost"});
-    cluster.other_provider(&json!({"externalGrpc": {"endpoint": rack.address, "tls": tls}})).await;
+    cluster.other_provider(&json!({"externalGrpc": {"endpoint": rack.served.address, "tls": tls}})).await;
     cluster.pool(&json!({})).await;
     let joining = tokio::spawn(join(rack.stage.client.clone(), cluster.client.clone()));
     let mut windlass = cluster.start();

@@ -11,8 +11,11 @@ mod limits;
 mod logs;
 mod looks;
 mod probes;
+#[allow(dead_code, reason = "shared with other tests")]
+mod served;
 mod sights;
 mod stage;
+#[allow(dead_code, reason = "shared with other tests")]
 mod windlass;
 
 use apiserver::a_process_whose_api_server_restarts_three_times_makes_each_machine_once_and_loses_none;

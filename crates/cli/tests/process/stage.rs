@@ -147,13 +147,18 @@ impl Stage {
 
     /// The test's pool, with these other fields.
     pub async fn pool(&self, more: &Value) -> NodePool {
+        self.pool_called("pool", more).await
+    }
+
+    /// One of several pools, with these other fields.
+    pub async fn pool_called(&self, suffix: &str, more: &Value) -> NodePool {
         let mut spec = json!({
             "providerRef": {"name": self.named("sim")},
             "template": {"metadata": {"labels": {"stage": self.name}}},
             "disruption": {"consolidateAfter": "1s"},
         });
         merge(&mut spec, more);
-        self.apply("NodePool", "pool", &spec).await
+        self.apply("NodePool", suffix, &spec).await
     }
 
     async fn apply<K>(&self, kind: &str, suffix: &str, spec: &Value) -> K

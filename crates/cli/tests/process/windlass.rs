@@ -33,6 +33,12 @@ impl Windlass {
         assert_eq!(status.code(), Some(128 + 9), "{}", self.log());
     }
 
+    /// Kills it and starts it again as it was started.
+    pub async fn restart(&mut self) {
+        self.must_run();
+        self.process.restart().await.unwrap();
+    }
+
     /// Asks it to stop and waits until it has, at most so long.
     pub async fn stop(mut self, within: Duration) -> String {
         self.must_run();

@@ -1,14 +1,17 @@
 //! What runs on the sixty nodes: deployments of several sizes, some of them with a disruption budget.
 
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use windlass_testkit::eventually;
 
 use crate::hands::{PATIENCE, brief, budgets, deploy_pods};
 use crate::lab::Lab;
+
+/// On pods that are not about to be taken away.
+pub const STAYS: &str = "stays";
 
 /// How much of an app has to be there.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +68,20 @@ impl App {
 
     pub async fn deploy(&self, lab: &Lab) {
         let pod = lab.pod(self.name, &format!("{}m", self.cpu)).memory(self.memory);
-        deploy_pods(lab, self.name, self.replicas, brief(pod)).await;
+        deploy_pods(lab, self.name, self.replicas, brief(pod.label(STAYS, "yes"))).await;
+    }
+
+    /// Waits until the app's controller knows of so many pods that they stay. It counts those with all labels of its template.
+    pub async fn has_heard_who_stays(&self, lab: &Lab, staying: i32) {
+        let api: Api<ReplicaSet> = Api::namespaced(lab.client.clone(), &lab.namespace);
+        let own = ListParams::default().labels(&format!("app={}", self.name));
+        eventually(&format!("{} to know that {staying} pods stay", self.name), PATIENCE, async || {
+            let sets = api.list(&own).await.map_err(|error| error.to_string())?;
+            let counted = sets.items.iter().filter_map(|set| set.status.as_ref()?.fully_labeled_replicas);
+            let counted: i32 = counted.sum();
+            if counted == staying { Ok(()) } else { Err(counted.to_string()) }
+        })
+        .await;
     }
 
     pub async fn scale(&self, lab: &Lab, replicas: i32) {
