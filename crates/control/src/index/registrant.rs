@@ -73,8 +73,8 @@ impl Index {
             return Some("is marked as another claim's".to_owned());
         }
         let created = self.node_facts.get(&node.name).map(|facts| facts.created_at);
-        if let Some(created) = created.filter(|created| *created < launched) {
-            return Some(format!("has been there since {created}, before the launch began at {launched}"));
+        if let Some(created) = created.filter(|created| *created <= launched) {
+            return Some(format!("was there at {created} already, and the launch began at {launched}"));
         }
         let own = claim.name_any();
         let has_machine =
@@ -128,7 +128,7 @@ mod tests {
         adapt::seen_node(&serde_json::from_value(node).unwrap())
     }
 
-    const AFTER: &str = "2026-01-01T10:00:00Z";
+    const AFTER: &str = "2026-01-01T10:00:01Z";
 
     fn stranger(index: &Index, claim: &str) -> String {
         match index.registrant(&index.claims.get(claim).unwrap()) {
@@ -168,8 +168,8 @@ mod tests {
             index.saw_node(node);
             stranger(&index, "a")
         };
-        let before = reason(node("2026-01-01T09:59:59Z", json!({})));
-        assert!(before.contains("has been there since 2026-01-01T09:59:59Z"), "{before}");
+        let before = reason(node("2026-01-01T10:00:00Z", json!({})));
+        assert!(before.contains("was there at 2026-01-01T10:00:00Z already"), "{before}");
         let elsewhere = reason(node(AFTER, json!({"spec": {"providerID": "aws://1"}})));
         assert!(elsewhere.contains("runs on aws://1"), "{elsewhere}");
         let marks = json!({"metadata": {"annotations": {"windlass.dev/claim-uid": "other"}}});
