@@ -23,7 +23,7 @@ pub async fn a_node_of_the_expected_name_that_was_there_before_is_spoken_of_and_
     lab.plain_provider(&silent()).await;
     lab.pool("pool", &json!({})).await;
     let name = lab.named("rack-1");
-    let provider = Arc::new(Named { fixed: Some(name.clone()), ..Named::default() });
+    let provider = Arc::new(Named::always(&name));
     let theirs = join(&lab, &name).await;
     lab.watcher().foreign(Kind::Node, &theirs).unwrap();
     lab.start_with(twisted(&provider)).await;
@@ -50,7 +50,7 @@ pub async fn a_node_that_joins_once_a_stranger_of_its_name_is_gone_is_taken(plan
     lab.plain_provider(&silent()).await;
     lab.pool("pool", &json!({})).await;
     let name = lab.named("rack-1");
-    let provider = Arc::new(Named { fixed: Some(name.clone()), ..Named::default() });
+    let provider = Arc::new(Named::always(&name));
     join(&lab, &name).await;
     lab.start_with(twisted(&provider)).await;
     lab.pods("p", 1, "3").await;
@@ -74,7 +74,7 @@ pub async fn of_two_machines_whose_nodes_are_to_have_the_same_name_neither_gets_
     lab.plain_provider(&silent()).await;
     lab.pool("pool", &json!({"replicas": 2})).await;
     let name = lab.named("rack-1");
-    let provider = Arc::new(Named { fixed: Some(name.clone()), ..Named::default() });
+    let provider = Arc::new(Named::always(&name));
     lab.start_with(twisted(&provider)).await;
     let claims = eventually("two machines", PATIENCE, async || {
         let claims = lab.claims().await;

@@ -2,7 +2,6 @@
 //! states. Who boots such a machine is the test.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -26,11 +25,17 @@ pub fn silent() -> Value {
 #[derive(Debug, Default)]
 pub struct Named {
     requests: Mutex<Vec<LaunchRequest>>,
-    /// What the next node is called, if that does not follow from its machine.
-    pub fixed: Option<String>,
+    /// What all nodes are called, if that does not follow from their machines.
+    always: Option<String>,
 }
 
 impl Named {
+    /// One that states the same name of all nodes.
+    #[allow(dead_code, reason = "not every test binary needs it")]
+    pub fn always(name: &str) -> Self {
+        Self { always: Some(name.to_owned()), ..Self::default() }
+    }
+
     /// What it was asked to launch.
     pub fn requests(&self) -> MutexGuard<'_, Vec<LaunchRequest>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
@@ -38,7 +43,7 @@ impl Named {
 
     fn named(&self, machine: Machine) -> Machine {
         let from_machine = || node_name(machine.provider_id.rsplit('/').next().unwrap_or_default());
-        let name = self.fixed.clone().unwrap_or_else(from_machine);
+        let name = self.always.clone().unwrap_or_else(from_machine);
         Machine { node_name: Some(name.into()), ..machine }
     }
 }
@@ -59,7 +64,8 @@ impl Twist for Named {
     }
 }
 
-fn node_name(machine: &str) -> String {
+/// What the node of a machine is called.
+pub fn node_name(machine: &str) -> String {
     format!("node-of-{machine}")
 }
 
@@ -76,21 +82,4 @@ pub async fn boots(machine: &ConfigMap) {
         (SystemClock.now().duration_since(launched) >= SignedDuration::from_secs(2)).then_some(())
     })
     .await;
-}
-
-/// Boots every machine there is, for ever.
-pub async fn boot_all(lab: &Lab) {
-    let mut booted: Vec<String> = Vec::new();
-    let mut look = tokio::time::interval(Duration::from_millis(100));
-    loop {
-        look.tick().await;
-        for machine in lab.machines().await {
-            let name = machine.name_any();
-            if !booted.contains(&name) {
-                boots(&machine).await;
-                join(lab, &node_name(&name)).await;
-                booted.push(name);
-            }
-        }
-    }
 }

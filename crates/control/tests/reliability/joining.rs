@@ -1,6 +1,7 @@
 //! The controller is killed at any step by which a machine is told how to join and its node is known by name.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams};
@@ -12,7 +13,7 @@ use windlass_testkit::invariants::{Invariant, Kind, ObjectName};
 use windlass_testkit::{ControlPlane, eventually};
 
 use crate::faults::Faults;
-use crate::kubelets::{Named, boot_all, silent};
+use crate::kubelets::{Named, boots, join, node_name, silent};
 use crate::lab::{Lab, PATIENCE, Running};
 use crate::steps::calm_lab;
 use crate::trap::{Side, Trap};
@@ -32,6 +33,23 @@ async fn prepared(plane: Arc<ControlPlane>, name: &str) -> Lab {
 
 fn start(lab: &Lab, faults: &Faults, provider: &Arc<Named>) -> Running {
     lab.spawn(lab.settings.clone(), faults.around(lab.controller_client()), twisted(provider))
+}
+
+/// Boots every machine there is, for ever.
+async fn boot_all(lab: &Lab) {
+    let mut booted: Vec<String> = Vec::new();
+    let mut look = tokio::time::interval(Duration::from_millis(100));
+    loop {
+        look.tick().await;
+        for machine in lab.machines().await {
+            let name = machine.name_any();
+            if !booted.contains(&name) {
+                boots(&machine).await;
+                join(lab, &node_name(&name)).await;
+                booted.push(name);
+            }
+        }
+    }
 }
 
 async fn tokens(lab: &Lab) -> Vec<String> {
