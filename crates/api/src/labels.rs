@@ -17,12 +17,12 @@ pub const NODE_GROUP: &str = "windlass.dev/group";
 /// On such nodes that have GPUs: what kind these are.
 pub const GPU: &str = "windlass.dev/gpu";
 
-/// On nodes: the UID of the claim the node stands for. Only Windlass writes it, so it survives as proof of
+/// On nodes, and on Secrets with a machine's bootstrap token: the UID of the claim they are for. Only Windlass writes it, so it survives as proof of
 /// ownership when the claim itself is gone.
 pub const CLAIM_UID: &str = "windlass.dev/claim-uid";
 /// On nodes: the provider that the machine came from, so that it can still be asked when the claim is gone.
 pub const PROVIDER: &str = "windlass.dev/provider";
-/// On the records that Windlass keeps of machines: the cluster that they are for.
+/// On the records that Windlass keeps of machines, and on bootstrap tokens: the cluster that they are for.
 pub const CLUSTER_ID: &str = "windlass.dev/cluster-id";
 /// On all our objects: which of several Windlass installations in the cluster manages them.
 pub const SCOPE: &str = "windlass.dev/scope";

@@ -15,6 +15,7 @@ mod disruption;
 mod driver;
 mod duration;
 mod external_grpc;
+mod join;
 mod machine;
 mod node_claim;
 mod node_pool;
@@ -28,6 +29,7 @@ pub use disruption::{Budget, BudgetReason, ConsolidationPolicy, Disruption, Repa
 pub use driver::{ClusterAutoscalerOptions, PoolDriver};
 pub use duration::{DurationError, LimitedDuration};
 pub use external_grpc::{DollarsPerHour, ExternalGrpcProvider, ExternalGrpcTls, SecretRef};
+pub use join::{JoinMethod, UserData};
 pub use machine::{NodeRequirement, RequirementOperator, Taint, TaintEffect};
 pub use node_claim::{
     Adoption, ClaimOffering, ClaimPurpose, ClaimReason, LaunchAttempt, NodeClaim, NodeClaimSpec,

@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiQuantity, LimitedDuration, ObjectRef, Taint};
+use crate::{ApiQuantity, JoinMethod, LimitedDuration, ObjectRef, Taint};
 
 /// One machine: written before the infrastructure is asked for anything, removed when the machine is gone.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -71,6 +71,10 @@ pub struct NodeClaimSpec {
     /// How long a drain of the node may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination_grace_period: Option<LimitedDuration>,
+    /// How the machine becomes a node, as its pool said when the claim was made. What it is told is read in the pool at its
+    /// launch.
+    #[serde(default, skip_serializing_if = "JoinMethod::is_image")]
+    pub join: JoinMethod,
 }
 
 /// Why a claim exists.
@@ -149,6 +153,10 @@ pub struct NodeClaimStatus {
     /// The node that the machine became.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
+    /// What the machine's node will be called, where the provider says so. A node of this name that does not say which
+    /// machine it runs on is the claim's, if it was made after the launch had begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_node_name: Option<String>,
     /// The instance type that was launched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_type: Option<String>,
@@ -191,4 +199,8 @@ pub struct LaunchAttempt {
     pub offering: u32,
     /// When the provider was first asked for a machine for this claim.
     pub started_at: Option<Time>,
+    /// Whether there is, or may be, a bootstrap token for the machine. Written before the token is made and taken away once
+    /// it is deleted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bootstrap_token: bool,
 }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApiQuantity, ClusterAutoscalerOptions, Disruption, Headroom, LimitedDuration, NodeRequirement, Pace,
-    PoolDriver, Taint, Utilization,
+    ApiQuantity, ClusterAutoscalerOptions, Disruption, Headroom, JoinMethod, LimitedDuration,
+    NodeRequirement, Pace, PoolDriver, Taint, UserData, Utilization,
 };
 
 /// What kind of nodes Windlass may create, how many, and how they are treated.
@@ -186,6 +186,10 @@ pub struct NodeTemplateMetadata {
 /// The machines of a pool and how they are treated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("(has(self.join) && self.join == 'UserData') == has(self.userData)")
+        .message("join: UserData and userData go together: give both or neither")
+)]
 pub struct NodeTemplateSpec {
     /// Which machines the pool takes: demands on their labels, all of which must hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -220,6 +224,17 @@ pub struct NodeTemplateSpec {
             .message("leave terminationGracePeriod out to let drains take as long as they must")
     )]
     pub termination_grace_period: Option<LimitedDuration>,
+
+    /// How a machine that boots becomes a node: `Image`, its image joins by itself, or `UserData`, it is told how by
+    /// `userData`. Default `Image`.
+    #[serde(default, skip_serializing_if = "JoinMethod::is_image")]
+    pub join: JoinMethod,
+
+    /// With `join: UserData`: what each machine gets as its user data, for example cloud-init's. `{{windlass.token}}` and
+    /// other variables in it are filled in for each machine. Whoever may read the pool can read it, so it is no place for
+    /// secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_data: Option<UserData>,
 }
 
 /// The name of a cluster-scoped object.

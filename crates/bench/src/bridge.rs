@@ -154,7 +154,7 @@ fn index() -> Result<Index> {
         index.claims.saw(serde_json::from_value(claim(number))?);
         let node = json!({"metadata": {"name": node_name(number), "uid": node_name(number)},
                           "spec": {"providerID": provider_id(number)}});
-        index.saw_node(adapt::node(&serde_json::from_value(node)?), 1);
+        index.saw_node(adapt::seen_node(&serde_json::from_value(node)?));
     }
     Ok(index)
 }

@@ -16,7 +16,7 @@ use crate::scenario::{NODES, PODS_PER_NODE};
 pub fn of_large_cluster() -> Result<(usize, usize, u64, u64)> {
     let mut index = Index::default();
     for number in 0..NODES {
-        index.saw_node(adapt::node(&node(number)?), 1);
+        index.saw_node(adapt::seen_node(&node(number)?));
     }
     for number in 0..NODES * PODS_PER_NODE {
         let pod = adapt::pod(&pod(number)?).context("a pod that runs is taken in")?;

@@ -28,14 +28,11 @@ pub(crate) struct Connection {
 impl Connection {
     /// Makes a client of an API server that has answered.
     pub(crate) async fn connect(&self) -> Result<Client> {
-        let config = self.config().await?;
-        let address = config.cluster_url.to_string();
-        let client = Client::try_from(config).context("cannot make a client for the API server")?;
-        greet(&client, &address).await?;
-        Ok(client)
+        connect_by(self.config().await?).await
     }
 
-    async fn config(&self) -> Result<Config> {
+    /// How the API server is reached.
+    pub(crate) async fn config(&self) -> Result<Config> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         let config = match self.kubeconfig()? {
             Some(file) => Config::from_custom_kubeconfig(file, &options)
@@ -70,6 +67,14 @@ impl Connection {
         }
         Ok(merged)
     }
+}
+
+/// Makes a client of an API server that has answered.
+pub(crate) async fn connect_by(config: Config) -> Result<Client> {
+    let address = config.cluster_url.to_string();
+    let client = Client::try_from(config).context("cannot make a client for the API server")?;
+    greet(&client, &address).await?;
+    Ok(client)
 }
 
 /// Finds out at the start, where someone is looking, that the API server cannot be used. Later it is waited for.

@@ -8,6 +8,7 @@ mod groups;
 mod grpc;
 mod inputs;
 mod installation;
+mod joining;
 mod logging;
 mod output;
 mod plan;

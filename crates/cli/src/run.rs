@@ -10,16 +10,18 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
+use windlass_control::joining::SystemSecrets;
 use windlass_control::leader::{Leadership, gated_client};
 use windlass_control::{Controller, Dependencies, Metrics, Settings};
 use windlass_core::Text;
 use windlass_providers::{Clock, Factory, SystemClock};
 use windlass_serve::Probes;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, connect_by};
 use crate::duration::{parse as duration, parse_interval as interval};
 use crate::groups::Bridge;
 use crate::installation::Installation;
+use crate::joining::Joining;
 use crate::logging;
 use crate::planning::Planning;
 
@@ -62,6 +64,8 @@ pub(crate) struct Run {
     nominations: Nominations,
     #[command(flatten)]
     bridge: Bridge,
+    #[command(flatten)]
+    joining: Joining,
     #[command(flatten)]
     times: Times,
 }
@@ -159,11 +163,14 @@ impl Run {
             self.times.lease_retry < self.times.renew_deadline,
             "--lease-retry must be shorter than --renew-deadline, or the lease would run out between two renewals"
         );
-        let client = self.connection.connect().await?;
+        let config = self.connection.config().await?;
+        let joining = self.joining.settings(&config)?;
+        let client = connect_by(config).await?;
         let cluster_id = self.installation.cluster_id(&client).await?;
         let mut random = fastrand::Rng::new();
         let identity = self.identity.clone().unwrap_or_else(|| default_identity(&mut random));
         let mut settings = self.settings(cluster_id, identity);
+        settings.joining = joining;
         settings.nominates = self.nominations == Nominations::Auto && heeds_nominations(&client).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (leadership, metrics) = (Leadership::default(), Metrics::default());
@@ -181,6 +188,7 @@ impl Run {
             factory: Arc::new(factory),
             clock,
             random,
+            secrets: Arc::new(SystemSecrets::default()),
             leadership,
             metrics,
             settings,

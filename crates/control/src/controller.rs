@@ -23,6 +23,7 @@ use crate::catalogue::{Keeper, Providers};
 use crate::events::{EventWriter, Events, events};
 use crate::groups::{Clerk, Desk, PoolGroups};
 use crate::index::{Changed, SharedIndex};
+use crate::joining::{Joining, SecretSource};
 use crate::leader::{Elector, Leadership, LeaseSettings, gated_client};
 use crate::lifecycle::Shell;
 use crate::planning::{Executor, Planner};
@@ -42,6 +43,8 @@ pub struct Dependencies {
     pub clock: Arc<dyn Clock>,
     /// Where the names of claims come from.
     pub random: fastrand::Rng,
+    /// Where bootstrap tokens come from.
+    pub secrets: Arc<dyn SecretSource>,
     /// Whether this process leads. Providers that write to the cluster should use a client gated by it.
     pub leadership: Leadership,
     /// What is counted.
@@ -131,6 +134,7 @@ pub struct Controller {
     factory: Arc<dyn ProviderFactory>,
     clock: Arc<dyn Clock>,
     random: Arc<Mutex<fastrand::Rng>>,
+    secrets: Arc<dyn SecretSource>,
     leadership: Leadership,
     settings: Arc<Settings>,
     bus: Arc<Bus>,
@@ -142,7 +146,8 @@ pub struct Controller {
 impl Controller {
     /// Puts the controller together; nothing happens before [`Controller::run`].
     pub fn new(dependencies: Dependencies) -> Self {
-        let Dependencies { client, factory, clock, random, leadership, metrics, settings } = dependencies;
+        let Dependencies { client, factory, clock, random, secrets, leadership, metrics, settings } =
+            dependencies;
         let gated = gated_client(client.clone(), leadership.clone());
         let (events, event_writer) =
             events(gated.clone(), clock.clone(), settings.identity.clone(), metrics.clone());
@@ -153,6 +158,7 @@ impl Controller {
             factory,
             clock,
             random: Arc::new(Mutex::new(random)),
+            secrets,
             leadership,
             settings: Arc::new(settings),
             bus: Arc::new(bus),
@@ -278,10 +284,13 @@ impl Controller {
         self.read_claims().await;
         let (client, bus, clock, settings) = (&self.gated, &self.bus, &self.clock, &self.settings);
         let providers = Arc::new(Providers::default());
+        let joining =
+            Arc::new(Joining::new(client.clone(), clock.clone(), settings.clone(), self.secrets.clone()));
         let shell = Arc::new(Shell::new(
             client.clone(),
             bus.clone(),
             providers.clone(),
+            joining.clone(),
             clock.clone(),
             settings.clone(),
         ));
@@ -333,6 +342,7 @@ impl Controller {
             providers,
             shell: shell.clone(),
             executor,
+            joining,
             clock: clock.clone(),
             settings: settings.clone(),
         };

@@ -3,6 +3,8 @@ use std::time::Duration;
 use windlass_core::Text;
 use windlass_providers::GuardSettings;
 
+use crate::joining::JoinSettings;
+
 /// Every delay, deadline and interval of the controller. The defaults suit clouds; a rack that takes ten minutes to
 /// boot wants a longer registration deadline, a test wants everything short.
 #[derive(Clone, Debug)]
@@ -85,6 +87,8 @@ pub struct Settings {
     /// How long the API server may be silent about the lease, or a watch fail, before the process says it is not ready.
     pub unready_after: Duration,
 
+    /// What machines are told that join by user data.
+    pub joining: JoinSettings,
     /// How calls to providers are kept in bounds.
     pub provider_calls: GuardSettings,
     /// How long work that is under way at shutdown may take to end.
@@ -133,6 +137,7 @@ impl Settings {
             concurrency: 64,
             watch_timeout: seconds(60),
             unready_after: seconds(60),
+            joining: JoinSettings::default(),
             provider_calls: GuardSettings::default(),
             shutdown_grace: seconds(20),
             plan: windlass_core::model::Settings::default(),

@@ -19,6 +19,7 @@ use windlass_providers::{Clock, Machine, MachineState, Provider, ProviderError};
 use crate::Settings;
 use crate::catalogue::Providers;
 use crate::controller::Bus;
+use crate::joining::Joining;
 use crate::lifecycle::{Absence, Shell, delete_node};
 use crate::planning::{Executor, adopted_claim};
 use crate::planted::{Mistake, is_planted};
@@ -30,6 +31,7 @@ pub(crate) struct Sweeper {
     pub(crate) providers: Arc<Providers>,
     pub(crate) shell: Arc<Shell>,
     pub(crate) executor: Arc<Executor>,
+    pub(crate) joining: Arc<Joining>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Arc<Settings>,
 }
@@ -109,6 +111,7 @@ impl Sweeper {
             for (name, provider) in self.providers.all() {
                 self.sweep(&name, &*provider, suspects.entry(name.clone()).or_default()).await;
             }
+            self.look_at_tokens().await;
         }
     }
 
@@ -276,7 +279,7 @@ impl Sweeper {
     }
 
     /// A claim with this UID, or one that took over the machine launched under it, according to the API server.
-    async fn live_claim(&self, uid: &Text) -> Result<Option<NodeClaim>, kube::Error> {
+    pub(crate) async fn live_claim(&self, uid: &Text) -> Result<Option<NodeClaim>, kube::Error> {
         let api: Api<NodeClaim> = Api::all(self.client.clone());
         let claims = api.list(&ListParams::default()).await?.items;
         let stands_for = |claim: &NodeClaim| {

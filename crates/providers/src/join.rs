@@ -74,7 +74,7 @@ impl Join {
                 _ => return None,
             })
         });
-        filled.map_err(|message| ProviderError::InvalidConfiguration { message })
+        filled.map_err(|flaw| ProviderError::InvalidConfiguration { message: format!("user data: {flaw}") })
     }
 }
 
@@ -107,17 +107,23 @@ fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> Result<String
     let mut rest = template;
     while let Some((before, after)) = rest.split_once(OPEN) {
         let Some((name, after)) = after.split_once(CLOSE) else {
-            return Err(format!("user data: a {OPEN} is never closed with {CLOSE}"));
+            return Err(format!("a {OPEN} is never closed with {CLOSE}"));
         };
-        let value = value(name.trim()).ok_or_else(|| {
-            format!("user data: there is no variable {OPEN}{name}{CLOSE}; there are {}", VARIABLES.join(", "))
-        })?;
+        let value = value(name.trim()).ok_or_else(|| no_variable(name))?;
         filled.push_str(before);
         filled.push_str(&value);
         rest = after;
     }
     filled.push_str(rest);
     Ok(filled)
+}
+
+/// What stands between the braces is repeated only if it looks like a name: where they are closed much later it is a part of
+/// the user data, which nobody is to see.
+fn no_variable(name: &str) -> String {
+    let looks_like_a_name = name.len() <= 30 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let named = if looks_like_a_name { name } else { "..." };
+    format!("there is no variable {OPEN}{named}{CLOSE}; there are {}", VARIABLES.join(", "))
 }
 
 impl fmt::Debug for Join {
@@ -159,6 +165,13 @@ mod tests {
         assert_eq!(Join::flaw("{{windlass.token}} {{ds.meta_data}}"), None);
         assert!(Join::flaw("{{windlass.tokne}}").unwrap().contains("windlass.tokne"));
         assert!(Join::flaw("{{windlass.token").unwrap().contains("never closed"));
+    }
+
+    #[test]
+    fn a_refusal_does_not_repeat_the_user_data() {
+        let unclosed = "{{windlass.token\npassword: hunter2\n{{ v1.region }}";
+        let refusal = Join::flaw(unclosed).unwrap();
+        assert!(refusal.contains("{{windlass....}}") && !refusal.contains("hunter2"), "{refusal}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::Client;
 use tokio::sync::Notify;
 use tokio::time::sleep;
+use windlass_control::joining::SystemSecrets;
 use windlass_control::leader::Leadership;
 use windlass_control::{Controller, Dependencies, Metrics, Settings};
 use windlass_core::model;
@@ -34,6 +35,8 @@ pub(crate) async fn live(world: Arc<World>, number: usize) {
             factory: Arc::new(Rack { world: world.clone(), replica }),
             clock: Arc::new(world.clocks[number].clone()),
             random: world.with(|state| state.rng.fork()),
+            // No pool in these worlds tells its machines how to join.
+            secrets: Arc::new(SystemSecrets::default()),
             leadership,
             metrics: Metrics::default(),
             settings: settings(replica),

@@ -43,6 +43,7 @@ impl Flags<'_> {
             .path("service-account-key-file", &self.credentials.service_account_public_key())
             .path("service-account-signing-key-file", &self.credentials.service_account_key())
             .text("service-cluster-ip-range", "10.0.0.0/24")
+            .switch("enable-bootstrap-token-auth")
             .path("token-auth-file", &self.credentials.tokens())
             .text("authorization-mode", "Node,RBAC");
         if let Some((policy, log)) = audit {

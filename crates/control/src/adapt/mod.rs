@@ -21,7 +21,7 @@ mod template;
 mod volume;
 
 pub use claim::claim;
-pub use node::node;
+pub use node::{SeenNode, node, seen_node};
 pub use pod::{daemon_set, pod, reserve};
 pub use pod_budget::pod_budget;
 pub use pool::{PoolDefinition, pool};

@@ -7,6 +7,27 @@ use windlass_core::model::{Node, NodeCondition, Readiness, Taint};
 use super::node_affinity::NAME_FIELD;
 use super::steadfast::stays_until;
 use super::{effect_named, labels, resources, text};
+use crate::kubernetes::version;
+
+/// A node as it was at one moment, with what planning does not look at.
+#[derive(Clone, Debug)]
+pub struct SeenNode {
+    /// The node.
+    pub node: Node,
+    /// Which version of the object it is.
+    pub version: u64,
+    /// When the object was made.
+    pub created_at: Timestamp,
+}
+
+/// A node from the API, with when it was that.
+pub fn seen_node(seen: &ApiNode) -> SeenNode {
+    SeenNode {
+        node: node(seen),
+        version: version(seen.metadata.resource_version.as_deref()),
+        created_at: seen.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+    }
+}
 
 /// A node from the API.
 pub fn node(node: &ApiNode) -> Node {

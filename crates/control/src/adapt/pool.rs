@@ -4,13 +4,14 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{PodTemplateSpec, Toleration};
 use windlass_api::{
     ClusterAutoscalerOptions, ConsolidationPolicy, HeadroomPods, LimitedDuration, NodePool, NodePoolSpec,
-    NodePoolStatus, NodeRequirement, PoolDriver, RequirementOperator, Taint,
+    NodePoolStatus, NodeRequirement, PoolDriver, RequirementOperator, Taint, UserData,
 };
 use windlass_core::model::{
     Consolidation, Driver, Labels, Operator, Performance, Pod, PodId, Pool, Requirement, RequirementError,
     Requirements, Resources, Utilization, well_known,
 };
 use windlass_core::{Price, Quantity, Text};
+use windlass_providers::Join;
 
 use super::budget::budgets;
 use super::repair::{Repair, repair};
@@ -33,6 +34,8 @@ pub struct PoolDefinition {
     pub options: Option<ClusterAutoscalerOptions>,
     /// Pods that nobody has made and for which it keeps room.
     pub reserve: Vec<Arc<Pod>>,
+    /// What its machines are told about how to join, where their image does not do that by itself.
+    pub user_data: Option<Arc<UserData>>,
     /// Why it cannot be used.
     pub error: Option<String>,
     /// What was last said about it.
@@ -75,6 +78,9 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             }
             Err(problem) => error = Some(format!("spec.limits.{name}: {problem}")),
         }
+    }
+    if let Some(flaw) = template.spec.user_data.as_ref().and_then(|data| Join::flaw(&data.0)) {
+        error = Some(format!("spec.template.spec.userData: {flaw}"));
     }
     let driver = match spec.driver {
         PoolDriver::Windlass => Driver::Windlass,
@@ -137,6 +143,7 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
         },
         options: spec.cluster_autoscaler.clone(),
         reserve,
+        user_data: template.spec.user_data.clone().map(Arc::new),
         error,
         status: pool.status.clone().unwrap_or_default(),
     }
@@ -334,6 +341,20 @@ mod tests {
     }
 
     #[test]
+    fn user_data_is_neither_in_a_pool_that_is_printed_nor_in_what_is_wrong_with_it() {
+        let told = |data: &str| {
+            read(
+                json!({"providerRef": {"name": "x"}, "template": {"spec": {"join": "UserData", "userData": data}}}),
+            )
+        };
+        let good = told("password: hunter2");
+        assert_eq!(good.error, None);
+        for pool in [good, told("{{windlass.token password: hunter2 }}"), told("{{windlass.token hunter2")] {
+            assert!(!format!("{pool:?}").contains("hunter2"), "{pool:?}");
+        }
+    }
+
+    #[test]
     fn a_pool_that_makes_no_sense_says_which_field() {
         for (spec, field) in [
             (json!({"providerRef": {"name": "x"}, "limits": {"cpu": "-1"}}), "spec.limits.cpu"),
@@ -342,6 +363,11 @@ mod tests {
                 json!({"providerRef": {"name": "x"}, "template": {"spec": {"requirements": [
                     {"key": "a", "operator": "Gt", "values": ["b"]}]}}}),
                 "spec.template.spec.requirements",
+            ),
+            (
+                json!({"providerRef": {"name": "x"}, "template": {"spec": {
+                    "join": "UserData", "userData": "{{windlass.tokne}}"}}}),
+                "spec.template.spec.userData: there is no variable {{windlass.tokne}}",
             ),
             (
                 json!({"providerRef": {"name": "x"}, "performance": [

@@ -20,6 +20,7 @@ pub(super) fn digest(template: &NodeTemplate) -> Text {
     put("taints", json!(spec.taints));
     put("startupTaints", json!(spec.startup_taints));
     put("terminationGracePeriod", json!(spec.termination_grace_period));
+    put("userData", json!(spec.user_data));
     format!("{:016x}", stable_hash(&[parts.to_string().as_bytes()])).into()
 }
 
@@ -34,6 +35,13 @@ mod tests {
     }
 
     #[test]
+    fn the_hash_of_a_template_without_user_data_never_changes() {
+        let (plain, image) = (of(json!({})), of(json!({"spec": {"join": "Image"}})));
+        assert_eq!((&*plain, &*image), ("9f860b8a3db4f8b3", "9f860b8a3db4f8b3"));
+        assert_eq!(&*of(json!({"metadata": {"labels": {"team": "a"}}})), "d4d2d795718fb14c");
+    }
+
+    #[test]
     fn what_nodes_look_like_changes_it_and_which_machines_there_are_does_not() {
         let plain = of(json!({}));
         let requirement = json!({"key": "a", "operator": "Exists"});
@@ -45,6 +53,8 @@ mod tests {
             of(json!({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}})),
             of(json!({"spec": {"startupTaints": [{"key": "a", "effect": "NoSchedule"}]}})),
             of(json!({"spec": {"terminationGracePeriod": "1h"}})),
+            of(json!({"spec": {"join": "UserData", "userData": "#!/bin/sh"}})),
+            of(json!({"spec": {"join": "UserData", "userData": "#!/bin/bash"}})),
         ];
         for (number, other) in others.iter().enumerate() {
             assert_ne!(*other, plain);

@@ -31,6 +31,8 @@ pub struct ClaimMirror {
     recent: Arc<Recent>,
     by_uid: BTreeMap<Text, Text>,
     by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
+    /// By the names that their nodes will have.
+    by_expected_node: BTreeMap<Text, BTreeSet<Text>>,
     /// How often something has changed.
     changes: u64,
 }
@@ -89,6 +91,11 @@ impl ClaimMirror {
     /// The names of the claims that say they have this machine: one, unless something is very wrong.
     pub fn names_by_provider_id(&self, provider_id: &str) -> impl Iterator<Item = &Text> {
         self.by_provider_id.get(provider_id).into_iter().flatten()
+    }
+
+    /// The names of the claims whose node will have this name.
+    pub fn names_expecting(&self, node: &str) -> impl Iterator<Item = &Text> {
+        self.by_expected_node.get(node).into_iter().flatten()
     }
 
     /// Takes in a claim from a watch or a list.
@@ -162,6 +169,7 @@ impl ClaimMirror {
         self.changes += 1;
         claim.metadata.managed_fields = None;
         self.note_coming_and_going(&name, &claim);
+        let mut concerned = self.rivals(&name);
         self.unlink(&name);
         self.intended.remove(&name);
         self.by_uid.insert(uid.into(), name.clone());
@@ -170,6 +178,9 @@ impl ClaimMirror {
         }
         if let Some(id) = claim.status.as_ref().and_then(|status| status.provider_id.as_deref()) {
             self.by_provider_id.entry(id.into()).or_default().insert(name.clone());
+        }
+        if let Some(node) = expected_node(&claim) {
+            self.by_expected_node.entry(node.into()).or_default().insert(name.clone());
         }
         let model = Arc::make_mut(&mut self.model);
         let known = adapt::claim(&claim);
@@ -185,7 +196,16 @@ impl ClaimMirror {
             model.insert(name.clone(), Arc::new(known));
         }
         self.objects.insert(name.clone(), Arc::new(claim));
-        Changed { plan: true, claims: BTreeSet::from([name]), providers: false }
+        concerned.extend(self.rivals(&name));
+        concerned.insert(name);
+        Changed { plan: true, claims: concerned, providers: false }
+    }
+
+    /// The other claims that expect the node which this one expects: which of them gets it may hang on each of them.
+    fn rivals(&self, name: &str) -> BTreeSet<Text> {
+        let expected = self.objects.get(name).and_then(|claim| expected_node(claim));
+        let all = expected.and_then(|node| self.by_expected_node.get(node)).into_iter().flatten();
+        all.filter(|other| ***other != *name).cloned().collect()
     }
 
     /// Counts a claim as made or deleted when that is first seen of it. What is being made was counted already.
@@ -214,11 +234,13 @@ impl ClaimMirror {
             _ => return Changed::nothing(),
         }
         self.changes += 1;
+        let mut concerned = self.rivals(name);
+        concerned.insert(name.into());
         self.unlink(name);
         self.unconfirmed.remove(name);
         self.objects.remove(name);
         Arc::make_mut(&mut self.model).remove(name);
-        Changed { plan: true, claims: BTreeSet::from([name.into()]), providers: false }
+        Changed { plan: true, claims: concerned, providers: false }
     }
 
     /// Takes in that only these claims exist. Those written and not yet seen stay: the list may be older than the write.
@@ -248,6 +270,14 @@ impl ClaimMirror {
         if let Some(adopt) = &known.spec.adopt {
             self.by_uid.remove(adopt.claim_uid.as_str());
         }
+        if let Some(node) = expected_node(known)
+            && let Some(names) = self.by_expected_node.get_mut(node)
+        {
+            names.remove(name);
+            if names.is_empty() {
+                self.by_expected_node.remove(node);
+            }
+        }
         let Some(id) = known.status.as_ref().and_then(|status| status.provider_id.as_deref()) else { return };
         if let Some(names) = self.by_provider_id.get_mut(id) {
             names.remove(name);
@@ -256,6 +286,10 @@ impl ClaimMirror {
             }
         }
     }
+}
+
+fn expected_node(claim: &NodeClaim) -> Option<&str> {
+    claim.status.as_ref()?.expected_node_name.as_deref()
 }
 
 /// Since when a claim has had no machine any more and will never have one.

@@ -7,6 +7,7 @@ mod expected;
 mod nodes;
 mod pods;
 mod pools;
+mod registrant;
 mod shared;
 mod shelf;
 mod volumes;
@@ -30,12 +31,13 @@ use windlass_core::plan::Reserved;
 use crate::avoidance::{Avoidance, OfferingOf};
 
 pub use claims::ClaimMirror;
-pub use nodes::Registrant;
 pub use pools::{Catalogue, ProviderEntry};
+pub use registrant::Registrant;
 pub use shelf::Shelf;
 
 use crate::adapt::PoolDefinition;
 use expected::Expected;
+use nodes::NodeFacts;
 use shared::Shared;
 
 /// Who should look again after a change.
@@ -147,8 +149,8 @@ pub struct Index {
     labels: Shared<Labels>,
     texts: Shared<str>,
     nodes_by_provider_id: BTreeMap<Text, BTreeSet<Text>>,
-    /// The UID and the version of each node.
-    node_versions: BTreeMap<Text, (Text, u64)>,
+    /// What else is known of each node.
+    node_facts: BTreeMap<Text, NodeFacts>,
     listed: BTreeSet<Kind>,
     failing: BTreeMap<Kind, FailingWatch>,
 }

@@ -1,32 +1,32 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use windlass_api::NodeClaim;
+use jiff::Timestamp;
 use windlass_core::Text;
 use windlass_core::model::Node;
 
 use super::{Changed, Index};
+use crate::adapt::SeenNode;
 
-/// The node that stands for a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Registrant {
-    /// There is none.
-    Nobody,
-    /// This one.
-    Node(Arc<Node>),
-    /// Several nodes name the claim's machine as theirs, so that none can be believed.
-    Several(Vec<Text>),
+/// What is known of a node that planning does not look at.
+#[derive(Clone, Debug)]
+pub(super) struct NodeFacts {
+    uid: Text,
+    version: u64,
+    pub(super) created_at: Timestamp,
 }
 
 impl Index {
-    /// Takes in a node of this version. The watch and the answers to our own writes come by different ways, so what is
-    /// older than what is known must not take its place.
-    pub fn saw_node(&mut self, node: Node, version: u64) -> Changed {
-        let known = self.node_versions.get(&node.name);
-        if known.is_some_and(|(uid, known)| *uid == node.uid && version < *known) {
+    /// Takes in a node. The watch and the answers to our own writes come by different ways, so what is older than what is
+    /// known must not take its place.
+    pub fn saw_node(&mut self, seen: SeenNode) -> Changed {
+        let SeenNode { node, version, created_at } = seen;
+        let known = self.node_facts.get(&node.name);
+        if known.is_some_and(|known| known.uid == node.uid && version < known.version) {
             return Changed::nothing();
         }
-        self.node_versions.insert(node.name.clone(), (node.uid.clone(), version));
+        let facts = NodeFacts { uid: node.uid.clone(), version, created_at };
+        self.node_facts.insert(node.name.clone(), facts);
         if self.nodes.get(&node.name).is_some_and(|known| **known == node) {
             return Changed::nothing();
         }
@@ -43,7 +43,7 @@ impl Index {
     /// Takes in that a node is gone.
     pub fn lost_node(&mut self, name: &str) -> Changed {
         let mut changed = self.lost_node_silently(name);
-        self.node_versions.remove(name);
+        self.node_facts.remove(name);
         Arc::make_mut(&mut self.last_pod_change).remove(name);
         changed.plan = true;
         changed
@@ -69,31 +69,6 @@ impl Index {
         self.nodes.get(name)
     }
 
-    /// The node that stands for a claim: the one with the claim's machine, and no other, whatever it is called and
-    /// whatever it says of itself. Once a claim is bound to a node, no other takes that one's place.
-    pub fn registrant(&self, claim: &NodeClaim) -> Registrant {
-        let status = claim.status.as_ref();
-        let Some(id) = status.and_then(|status| status.provider_id.as_deref()) else {
-            return Registrant::Nobody;
-        };
-        let names = self.nodes_by_provider_id.get(id).into_iter().flatten();
-        let mut nodes: Vec<_> = names.filter_map(|name| self.nodes.get(name)).cloned().collect();
-        let leaving = claim.metadata.deletion_timestamp.is_some();
-        if let Some(bound) = status.and_then(|status| status.node_name.as_deref())
-            && (leaving || nodes.len() < 2)
-        {
-            let own = nodes.into_iter().find(|node| &*node.name == bound);
-            return own.map_or(Registrant::Nobody, Registrant::Node);
-        }
-        match (nodes.pop(), nodes.is_empty()) {
-            (None, _) => Registrant::Nobody,
-            (Some(node), true) => Registrant::Node(node),
-            (Some(last), false) => Registrant::Several(
-                nodes.iter().map(|node| node.name.clone()).chain([last.name.clone()]).collect(),
-            ),
-        }
-    }
-
     fn lost_node_silently(&mut self, name: &str) -> Changed {
         let Some(node) = Arc::make_mut(&mut self.nodes).remove(name) else { return Changed::nothing() };
         if let Some(id) = &node.provider_id
@@ -110,7 +85,8 @@ impl Index {
     fn concerned(&self, node: &Node) -> Changed {
         let by_machine = node.provider_id.iter().flat_map(|id| self.claims.names_by_provider_id(id));
         let by_mark = node.claim_uid.iter().filter_map(|uid| self.claims.name_by_uid(uid));
-        Changed { claims: by_machine.chain(by_mark).cloned().collect(), ..Changed::default() }
+        let by_name = self.claims.names_expecting(&node.name);
+        Changed { claims: by_machine.chain(by_mark).chain(by_name).cloned().collect(), ..Changed::default() }
     }
 }
 
@@ -123,18 +99,19 @@ mod tests {
 
     #[test]
     fn an_answer_older_than_what_the_watch_has_shown_changes_nothing() {
-        let node = |uid: &str, ready: &str| {
+        let node = |uid: &str, ready: &str, version: u64| {
             let conditions = json!([{"type": "Ready", "status": ready}]);
-            let object = json!({"metadata": {"name": "n", "uid": uid}, "status": {"conditions": conditions}});
-            adapt::node(&serde_json::from_value(object).unwrap())
+            let metadata = json!({"name": "n", "uid": uid, "resourceVersion": version.to_string()});
+            let object = json!({"metadata": metadata, "status": {"conditions": conditions}});
+            adapt::seen_node(&serde_json::from_value(object).unwrap())
         };
         let mut index = Index::default();
-        index.saw_node(node("first", "True"), 7);
-        assert!(!index.saw_node(node("first", "False"), 6).plan);
+        index.saw_node(node("first", "True", 7));
+        assert!(!index.saw_node(node("first", "False", 6)).plan);
         assert!(index.node("n").unwrap().is_ready());
-        index.saw_node(node("first", "False"), 8);
+        index.saw_node(node("first", "False", 8));
         assert!(!index.node("n").unwrap().is_ready());
-        index.saw_node(node("second", "True"), 3);
+        index.saw_node(node("second", "True", 3));
         assert!(index.node("n").unwrap().is_ready(), "another node of the same name starts anew");
     }
 }

@@ -16,7 +16,6 @@ use windlass_core::model::Readiness;
 use super::Shell;
 use crate::adapt;
 use crate::index::{Index, Registrant};
-use crate::kubernetes::version;
 use crate::planted::{Mistake, is_planted};
 
 /// What has to be read from the API server itself.
@@ -65,8 +64,7 @@ impl Shell {
 
     /// Takes in a node. Whose it is has to be told now: when the watch shows it, it is nothing new.
     fn saw(&self, node: &ApiNode) {
-        let version = version(node.metadata.resource_version.as_deref());
-        let changed = self.bus.index.lock().saw_node(adapt::node(node), version);
+        let changed = self.bus.index.lock().saw_node(adapt::seen_node(node));
         self.bus.announce(changed);
     }
 
@@ -79,7 +77,7 @@ impl Shell {
         if let Some(node) = &status.node_name {
             return self.is_doubtful(&index, &claim, status, node).then(|| Doubt::Node(node.as_str().into()));
         }
-        let unknown = matches!(index.registrant(&claim), Registrant::Nobody);
+        let unknown = matches!(index.registrant(&claim), Registrant::Nobody | Registrant::Stranger(_));
         drop(index);
         (unknown && self.is_to_go(&claim, status)).then(|| {
             let since =

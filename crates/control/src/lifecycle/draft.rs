@@ -8,7 +8,7 @@ use windlass_core::Text;
 use windlass_core::model::{DisruptionReason, OfferingKey};
 use windlass_providers::Machine;
 
-use super::{Count, Effect, Exit, Observation, Step, exit};
+use super::{Answer, Count, Effect, Exit, Observation, Step, exit};
 use crate::adapt::quantities;
 use crate::events::{Note, about};
 
@@ -41,6 +41,11 @@ impl<'a> Draft<'a> {
 
     pub(super) fn act(&mut self, effect: Effect) {
         self.step.effect = Some(effect);
+    }
+
+    /// Does this unless there is something to do that matters more.
+    pub(super) fn act_if_idle(&mut self, effect: Effect) {
+        self.step.effect.get_or_insert(effect);
     }
 
     pub(super) fn look_again_after(&mut self, wait: Duration) {
@@ -95,6 +100,7 @@ impl<'a> Draft<'a> {
     pub(super) fn has_machine(&mut self, machine: &Machine) {
         let status = &mut self.status;
         status.provider_id = Some(machine.provider_id.to_string());
+        status.expected_node_name = machine.node_name.as_ref().map(ToString::to_string);
         status.instance_type = Some(machine.offering.instance_type.to_string());
         status.zone = Some(machine.offering.zone.to_string());
         status.capacity_type = Some(machine.offering.capacity_type.to_string());
@@ -140,6 +146,18 @@ impl<'a> Draft<'a> {
             self.count(Count::Gone(why));
         }
         self.condition(conditions::TERMINATED, Truth::True, reason, message);
+    }
+
+    /// Whether there is, or may be, a token for the claim's machine.
+    pub(super) fn has_token(&self) -> bool {
+        self.status.launch.as_ref().is_some_and(|launch| launch.bootstrap_token)
+    }
+
+    /// Takes in whether the last answer was that the token is deleted.
+    pub(super) fn note_revocation(&mut self, seen: &Observation) {
+        if let (Some(Answer::TokenRevoked), Some(launch)) = (&seen.answer, &mut self.status.launch) {
+            launch.bootstrap_token = false;
+        }
     }
 
     /// Whether a condition is true for this reason.

@@ -5,14 +5,16 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 use tracing::{info, warn};
 use windlass_api::{NodeClaim, labels};
-use windlass_providers::{LaunchRequest, MachineTag, Provider, ProviderError};
+use windlass_providers::{Join, LaunchRequest, MachineTag, Provider, ProviderError};
 
 use super::draft::machine_uid;
 use super::node::first_taints;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
+use crate::events::{Note, about};
 use crate::index::Registrant;
-use crate::kubernetes::{is_not_found, is_outdated, is_still, patching, steps};
+use crate::joining::PoolWord;
+use crate::kubernetes::{is_not_found, is_outdated, is_refusal, is_still, patching, steps};
 use crate::planted::{Mistake, is_planted};
 
 impl Shell {
@@ -25,7 +27,14 @@ impl Shell {
         let provider = self.providers.get(&claim.spec.provider_ref.name);
         match effect {
             Effect::Launch(number) => {
-                let request = self.launch_request(claim, *number);
+                let join = match self.joining.join(claim, self.pool_word(claim)).await {
+                    Ok(join) => join,
+                    Err(error) => {
+                        warn!(claim = claim.name_any(), %error, "the machine cannot be told how to join");
+                        return Answer::Unprepared(error.to_string());
+                    }
+                };
+                let request = self.launch_request(claim, *number, join);
                 let launched = match request {
                     Ok(request) => match provider {
                         Ok(provider) => provider.launch(&request).await,
@@ -45,6 +54,7 @@ impl Shell {
                 self.bus.providers.notify_one();
                 Answer::Launched(launched)
             }
+            Effect::RevokeToken => self.revoke_token(claim).await,
             Effect::Get(id) => Answer::Got(match provider {
                 Ok(provider) => provider.get(id).await,
                 Err(error) => Err(error),
@@ -77,6 +87,36 @@ impl Shell {
         }
     }
 
+    fn pool_word(&self, claim: &NodeClaim) -> PoolWord {
+        let index = self.bus.index.lock();
+        let Some(pool) = index.definition(&claim.spec.pool_ref.name) else { return PoolWord::Gone };
+        match (&pool.error, &pool.user_data) {
+            (Some(flaw), _) => PoolWord::Invalid(flaw.clone()),
+            (None, Some(user_data)) => PoolWord::UserData(user_data.clone()),
+            (None, None) => PoolWord::Image,
+        }
+    }
+
+    /// A token that Windlass may not delete must not keep it from anything: it ends when it expires.
+    async fn revoke_token(&self, claim: &NodeClaim) -> Answer {
+        match self.joining.revoke(claim).await {
+            Ok(()) => Answer::TokenRevoked,
+            Err(error) if is_refusal(&error) => {
+                let message =
+                    format!("the bootstrap token could not be deleted and ends when it expires: {error}");
+                warn!(claim = claim.name_any(), %error, "the bootstrap token could not be deleted");
+                self.bus.events.say(Note {
+                    about: about(claim),
+                    warning: true,
+                    reason: "TokenLeft",
+                    message,
+                });
+                Answer::TokenRevoked
+            }
+            Err(error) => Answer::Failed(error.to_string()),
+        }
+    }
+
     fn tag(&self, claim: &NodeClaim) -> MachineTag {
         MachineTag {
             cluster_id: self.settings.cluster_id.clone(),
@@ -106,7 +146,12 @@ impl Shell {
         Err(ProviderError::NotOurs { provider_id: id.to_owned(), message })
     }
 
-    fn launch_request(&self, claim: &NodeClaim, number: usize) -> Result<LaunchRequest, ProviderError> {
+    fn launch_request(
+        &self,
+        claim: &NodeClaim,
+        number: usize,
+        join: Option<Join>,
+    ) -> Result<LaunchRequest, ProviderError> {
         let model = adapt::claim(claim);
         let Some(offering) = model.offerings.get(number) else {
             return Err(ProviderError::InvalidConfiguration {
@@ -125,7 +170,7 @@ impl Shell {
             price: offering.price,
             labels: model.labels,
             taints: first_taints(claim),
-            join: None,
+            join,
         })
     }
 

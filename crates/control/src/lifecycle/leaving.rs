@@ -16,6 +16,7 @@ use crate::planted::{Mistake, is_planted};
 
 pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
     draft.say_why(claim, seen);
+    draft.note_revocation(seen);
     if let Some(Answer::Failed(why)) = &seen.answer {
         draft.note(true, "Retrying", why);
         draft.look_again_after(times.retry_after(seen.errors));
@@ -273,6 +274,10 @@ fn let_go(draft: &mut Draft<'_>, claim: &NodeClaim, node: Option<&Node>, times: 
 
 /// Lets the claim go, unless something that is still under way could make it anew under its name.
 fn release(draft: &mut Draft<'_>, claim: &NodeClaim, times: &Times) {
+    if draft.has_token() {
+        draft.act(Effect::RevokeToken);
+        return;
+    }
     match name_kept(draft, claim, times) {
         Some(left) => draft.look_again_after(left),
         None => draft.act(Effect::ReleaseClaim),

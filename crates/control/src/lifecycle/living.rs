@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use windlass_api::conditions::{self, Truth};
-use windlass_api::{LaunchAttempt, NodeClaim, labels};
+use windlass_api::{JoinMethod, LaunchAttempt, NodeClaim, labels};
 use windlass_core::model::{DisruptionReason, Driver, Node, OfferingKey, Readiness};
 use windlass_providers::{ErrorKind, ProviderError};
 
@@ -16,6 +16,7 @@ use crate::index::Registrant;
 use crate::planted::{Mistake, is_planted};
 
 pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
+    draft.note_revocation(seen);
     if let Some(Answer::Failed(why)) = &seen.answer {
         draft.note(true, "Retrying", why);
         draft.look_again_after(times.retry_after(seen.errors));
@@ -30,6 +31,9 @@ pub(super) fn step(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation,
     }
     if let Some(provider_id) = draft.status.provider_id.clone() {
         look_after(draft, claim, &provider_id, seen, times);
+    }
+    if draft.is(conditions::REGISTERED) && draft.has_token() {
+        draft.act_if_idle(Effect::RevokeToken);
     }
 }
 
@@ -65,16 +69,21 @@ fn get_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, tim
             launch_again_later(draft, &ProviderError::transient(message), seen, times);
         }
         Some(Answer::Launched(Err(error))) => launch_failed(draft, claim, error, seen, times),
+        Some(Answer::Unprepared(why)) => {
+            try_again_later(draft, "CannotJoin", why);
+            draft.look_again_after(times.retry_after(seen.errors));
+        }
         _ => launch(draft, claim, seen, times),
     }
 }
 
-/// Writes down that a launch is under way, then launches. A launch that was under way when the process was killed is
+/// Writes down that a launch is under way, and that there may be a token for its machine, then launches. A launch that was under way when the process was killed is
 /// asked for again under the same key, which finds the machine if there is one.
 fn launch(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
     let now = draft.now;
     let attempt = draft.status.launch.get_or_insert_with(LaunchAttempt::default);
     let started = attempt.started_at.get_or_insert(Time(now)).0;
+    attempt.bootstrap_token |= claim.spec.join == JoinMethod::UserData;
     let offering = usize::try_from(attempt.offering).unwrap_or(usize::MAX);
     if draft.left_of(times.launch_deadline, started).is_none() {
         let message = format!("no machine after {}s", times.launch_deadline.as_secs());
@@ -130,15 +139,18 @@ fn launch_failed(
 }
 
 fn launch_again_later(draft: &mut Draft<'_>, error: &ProviderError, seen: &Observation, times: &Times) {
-    let (reason, message) = (error.kind().as_str(), error.to_string());
-    draft.condition(conditions::LAUNCHED, Truth::Unknown, reason, &message);
-    draft.not_ready("Launching", &message);
-    draft.note(true, reason, &message);
+    try_again_later(draft, error.kind().as_str(), &error.to_string());
     let asked_for = match error {
         ProviderError::Throttled { retry_after, .. } => *retry_after,
         _ => None,
     };
     draft.look_again_after(asked_for.unwrap_or_else(|| times.retry_after(seen.errors)));
+}
+
+fn try_again_later(draft: &mut Draft<'_>, reason: &'static str, message: &str) {
+    draft.condition(conditions::LAUNCHED, Truth::Unknown, reason, message);
+    draft.not_ready("Launching", message);
+    draft.note(true, reason, message);
 }
 
 fn look_after(
@@ -178,12 +190,20 @@ fn look_after(
             draft.not_ready("AmbiguousNode", &message);
             draft.note(true, "AmbiguousNode", &message);
         }
-        Registrant::Nobody if draft.is(conditions::REGISTERED) => {
+        Registrant::Nobody | Registrant::Stranger(_) if draft.is(conditions::REGISTERED) => {
             draft.note(true, NODE_GONE, "the node was deleted; its machine is given back");
             draft.not_ready(NODE_GONE, "the node was deleted");
             draft.act(Effect::DeleteClaim);
         }
         Registrant::Nobody => wait_for_node(draft, claim, seen, times),
+        Registrant::Stranger(why) => {
+            if !draft.is_given_up(conditions::REGISTERED) {
+                draft.condition(conditions::REGISTERED, Truth::Unknown, "ForeignNode", why);
+                draft.not_ready("ForeignNode", why);
+                draft.note(true, "ForeignNode", why);
+            }
+            wait_for_node(draft, claim, seen, times);
+        }
         Registrant::Node(node) if node.deleting => {
             draft.note(
                 false,

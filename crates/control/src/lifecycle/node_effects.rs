@@ -16,9 +16,7 @@ use super::node::{cordoned_taints, opened_taints, uncordoned_taints, wanted_labe
 use super::nomination::nominate;
 use super::{Answer, Effect, Shell};
 use crate::adapt;
-use crate::kubernetes::{
-    is_conflict, is_not_found, is_outdated, is_still, patching, status_code, steps, version,
-};
+use crate::kubernetes::{is_conflict, is_not_found, is_outdated, is_still, patching, status_code, steps};
 
 impl Shell {
     pub(super) async fn change_node(
@@ -39,6 +37,9 @@ impl Shell {
         }
         let written = match effect {
             Effect::MarkNode => {
+                if node.provider_id.is_none() {
+                    self.bind_node(&api, node, claim).await?;
+                }
                 let labels_wanted: BTreeMap<&str, &str> = wanted_labels(claim).collect();
                 let uid = claim.uid().unwrap_or_default();
                 let mut annotations: BTreeMap<&str, &str> = claim
@@ -66,13 +67,35 @@ impl Shell {
         };
         match written {
             Ok(written) => {
-                let version = version(written.metadata.resource_version.as_deref());
-                let changed = self.bus.index.lock().saw_node(adapt::node(&written), version);
+                let changed = self.bus.index.lock().saw_node(adapt::seen_node(&written));
                 self.bus.announce_to_planner(&changed);
                 Ok(Answer::Written)
             }
             Err(error) => {
                 self.look_up_node(&api, node).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes on a node whose kubelet does not say which machine it runs on that it is the claim's. It comes before our
+    /// marks: the API server takes it once only, so that of several writers one gets the node, and from then on the node is
+    /// found by its machine.
+    async fn bind_node(&self, api: &Api<ApiNode>, node: &Node, claim: &NodeClaim) -> Result<(), kube::Error> {
+        let id = claim.status.as_ref().and_then(|status| status.provider_id.as_deref());
+        let patch = steps(vec![
+            is_still(&node.uid),
+            json!({"op": "test", "path": "/spec/providerID", "value": null}),
+            json!({"op": "add", "path": "/spec/providerID", "value": id}),
+        ])?;
+        match api.patch(&node.name, &patching(), &patch).await {
+            Ok(written) => {
+                let changed = self.bus.index.lock().saw_node(adapt::seen_node(&written));
+                self.bus.announce_to_planner(&changed);
+                Ok(())
+            }
+            Err(error) => {
+                self.look_up_node(api, node).await;
                 Err(error)
             }
         }
@@ -168,10 +191,7 @@ impl Shell {
 
     async fn look_up_node(&self, api: &Api<ApiNode>, node: &Node) {
         let changed = match api.get_opt(&node.name).await {
-            Ok(Some(found)) => {
-                let version = version(found.metadata.resource_version.as_deref());
-                self.bus.index.lock().saw_node(adapt::node(&found), version)
-            }
+            Ok(Some(found)) => self.bus.index.lock().saw_node(adapt::seen_node(&found)),
             Ok(None) => self.bus.index.lock().lost_node(&node.name),
             Err(_) => return,
         };

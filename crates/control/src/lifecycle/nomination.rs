@@ -174,7 +174,7 @@ mod tests {
     fn a_nomination_of_ours_may_be_changed_and_one_of_the_schedulers_stands_while_its_node_does() {
         let mut index = Index::default();
         let node = json!({"metadata": {"name": "there"}, "spec": {}, "status": {}});
-        index.saw_node(adapt::node(&from_value(node).unwrap()), 1);
+        index.saw_node(adapt::seen_node(&from_value(node).unwrap()));
         let pod = |nominated: Option<(&str, bool)>| {
             let object = json!({"metadata": {"name": "p", "namespace": "d"}, "spec": {"containers": []}});
             let nominated = nominated.map(|(node, ours)| Nomination { node: node.into(), ours });

@@ -23,6 +23,7 @@ use crate::Settings;
 use crate::catalogue::Providers;
 use crate::controller::Bus;
 use crate::index::Registrant;
+use crate::joining::Joining;
 use crate::kubernetes::{is_outdated, is_still, patching, put_status, steps};
 use crate::planted::{Mistake, is_planted};
 
@@ -35,6 +36,7 @@ pub struct Shell {
     pub(super) client: Client,
     pub(super) bus: Arc<Bus>,
     pub(super) providers: Arc<Providers>,
+    pub(super) joining: Arc<Joining>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: Arc<Settings>,
     pub(super) times: Times,
@@ -49,13 +51,26 @@ impl Shell {
         client: Client,
         bus: Arc<Bus>,
         providers: Arc<Providers>,
+        joining: Arc<Joining>,
         clock: Arc<dyn Clock>,
         settings: Arc<Settings>,
     ) -> Self {
         let times = Times::from(&*settings);
         let (memories, closed, openings) = (Mutex::default(), ClosedNodes::default(), Openings::default());
         let nodes_listed = NodesListed::default();
-        Self { client, bus, providers, clock, settings, times, memories, closed, openings, nodes_listed }
+        Self {
+            client,
+            bus,
+            providers,
+            joining,
+            clock,
+            settings,
+            times,
+            memories,
+            closed,
+            openings,
+            nodes_listed,
+        }
     }
 
     /// Looks after all claims, until told to stop; then it finishes what it is at.
@@ -281,8 +296,9 @@ impl Shell {
         let uid = claim.uid().unwrap_or_default();
         let patch = steps(vec![is_still(&uid), is_as_seen(claim), put_status(&status)])?;
         let written = api.patch_status(&claim.name_any(), &patching(), &patch).await?;
-        let changed = self.bus.index.lock().claims.wrote(written, self.clock.now());
-        self.bus.announce_to_planner(&changed);
+        let mut changed = self.bus.index.lock().claims.wrote(written, self.clock.now());
+        changed.claims.remove(claim.name_any().as_str());
+        self.bus.announce(changed);
         Ok(())
     }
 

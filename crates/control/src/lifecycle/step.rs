@@ -41,6 +41,8 @@ pub enum Effect {
     HoldClaim,
     /// Launch the claim's offering of this number.
     Launch(usize),
+    /// Delete the token with which the claim's machine joined, or was to join.
+    RevokeToken,
     /// Ask the provider for this machine.
     Get(Text),
     /// Ask the provider whether it has a machine with the claim's tag.
@@ -77,6 +79,10 @@ pub enum Effect {
 pub enum Answer {
     /// To [`Effect::Launch`].
     Launched(Result<Machine, ProviderError>),
+    /// To [`Effect::Launch`]: the machine could not be told how to join, so it was not launched; in words.
+    Unprepared(String),
+    /// To [`Effect::RevokeToken`].
+    TokenRevoked,
     /// To [`Effect::Get`].
     Got(Result<Machine, ProviderError>),
     /// To [`Effect::Find`].
@@ -99,6 +105,7 @@ impl Answer {
         matches!(
             self,
             Self::Failed(_)
+                | Self::Unprepared(_)
                 | Self::Launched(Err(_))
                 | Self::Got(Err(_))
                 | Self::Found(Err(_))

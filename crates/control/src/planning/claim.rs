@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 use windlass_api::{
-    Adoption, ClaimOffering, ClaimPurpose, ClaimReason, LimitedDuration, NodeClaim, NodeClaimSpec, ObjectRef,
-    labels,
+    Adoption, ClaimOffering, ClaimPurpose, ClaimReason, JoinMethod, LimitedDuration, NodeClaim,
+    NodeClaimSpec, ObjectRef, labels,
 };
 use windlass_core::Text;
 use windlass_core::model::{self, Labels};
@@ -125,6 +125,10 @@ fn base(name: String, definition: &PoolDefinition, scope: Option<&str>, reason: 
             taints: pool.taints.iter().map(api_taint).collect(),
             startup_taints: pool.startup_taints.iter().map(api_taint).collect(),
             termination_grace_period: pool.termination_grace_period.map(LimitedDuration::After),
+            join: match definition.user_data {
+                Some(_) => JoinMethod::UserData,
+                None => JoinMethod::Image,
+            },
         },
         status: None,
     }

@@ -10,7 +10,6 @@ use windlass_api::labels;
 use super::{Watched, name, namespaced};
 use crate::adapt;
 use crate::index::{Changed, Index, Kind};
-use crate::kubernetes::version;
 
 impl Watched for Pod {
     const KIND: Kind = Kind::Pod;
@@ -35,8 +34,7 @@ impl Watched for Node {
     const KIND: Kind = Kind::Node;
 
     fn seen(self, index: &mut Index, _: Timestamp) -> Changed {
-        let version = version(self.metadata.resource_version.as_deref());
-        index.saw_node(adapt::node(&self), version)
+        index.saw_node(adapt::seen_node(&self))
     }
 
     fn lost(gone: &ObjectMeta, index: &mut Index, _: Timestamp) -> Changed {

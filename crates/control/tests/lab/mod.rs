@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windlass_api::{NodeClaim, NodePool, NodeProvider, conditions, labels};
 use windlass_control::groups::PoolGroups;
+use windlass_control::joining::SystemSecrets;
 use windlass_control::leader::{Leadership, gated_client};
 use windlass_control::{Controller, Dependencies, Health, Metrics, Settings, controller_config};
 use windlass_providers::{Factory, ProviderFactory, SystemClock};
@@ -148,6 +149,7 @@ impl Lab {
             factory: wrap(factory),
             clock,
             random: fastrand::Rng::new(),
+            secrets: Arc::new(SystemSecrets::default()),
             leadership,
             metrics: metrics.clone(),
             settings,

@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap fails the test")]
 #![allow(clippy::wildcard_imports, reason = "each test is named once, in the list below")]
 
+mod by_name;
 mod diary;
 mod draining;
+mod eavesdrop;
 mod hands;
+mod joining;
+mod kubelets;
 #[path = "../lab/mod.rs"]
 mod lab;
 mod launching;
@@ -28,7 +32,9 @@ mod twist;
 
 use windlass_testkit::plane_tests;
 
+use by_name::*;
 use draining::*;
+use joining::*;
 use launching::*;
 use leading::*;
 use leaving::*;
@@ -98,6 +104,16 @@ plane_tests![
     of_two_controllers_one_acts_and_the_other_takes_over_when_it_crashes,
     a_leader_that_loses_the_lease_and_gets_it_back_goes_on_with_what_it_was_at,
     controllers_of_different_scopes_leave_each_other_alone,
+    a_machine_gets_a_token_that_lets_it_join_and_is_good_for_nothing_afterwards,
+    neither_token_nor_user_data_is_written_where_people_look,
+    a_token_that_has_expired_before_the_launch_succeeds_is_renewed,
+    a_secret_of_somebody_elses_in_the_tokens_place_is_left_alone,
+    the_tokens_of_claims_that_are_gone_are_swept_up_and_those_of_others_are_not,
+    a_claim_that_leaves_before_its_machine_has_joined_takes_its_token_along,
+    a_claim_whose_machine_cannot_be_told_how_to_join_says_why_and_goes_on_when_it_can,
+    a_node_of_the_expected_name_that_was_there_before_is_spoken_of_and_never_touched,
+    a_node_that_joins_once_a_stranger_of_its_name_is_gone_is_taken,
+    of_two_machines_whose_nodes_are_to_have_the_same_name_neither_gets_a_node,
     a_deleted_claim_is_drained_and_its_machine_given_back_in_order,
     a_deleted_node_is_drained_and_its_machine_given_back,
     a_node_stripped_of_our_finalizer_and_deleted_still_returns_its_machine,

@@ -56,6 +56,18 @@ pub async fn a_pool_that_makes_no_sense_is_refused_in_words(plane: Arc<ControlPl
         (requirement("In", &json!([])), "operators In and NotIn need at least one value"),
         (requirement("Exists", &json!(["x"])), "operators Exists and DoesNotExist take no values"),
         (requirement("Gt", &json!(["many"])), "operators Gt, Lt, Gte and Lte need one value, a whole number"),
+        (
+            pool(&json!({"template": {"spec": {"join": "UserData"}}})),
+            "join: UserData and userData go together: give both or neither",
+        ),
+        (
+            pool(&json!({"template": {"spec": {"userData": "x"}}})),
+            "join: UserData and userData go together: give both or neither",
+        ),
+        (
+            pool(&json!({"template": {"spec": {"join": "UserData", "userData": "x".repeat(49153)}}})),
+            "may not be more than 49152",
+        ),
         (requirement("Near", &json!(["x"])), "Unsupported value: \"Near\""),
         (
             varied(json!({"operator": "Exists", "minValues": 0})),

@@ -7,7 +7,10 @@ mod change;
 mod crashes;
 mod faults;
 mod identity;
+mod joining;
 mod killed;
+#[path = "../lifecycle/kubelets.rs"]
+mod kubelets;
 #[path = "../lab/mod.rs"]
 mod lab;
 mod lists;
@@ -27,8 +30,8 @@ use windlass_testkit::plane_tests;
 
 #[allow(clippy::wildcard_imports, reason = "the tests are listed below")]
 use {
-    change::*, crashes::*, identity::*, lists::*, old_lists::*, removing::*, repaired::*, rivals::*,
-    rotated::*, runaway::*, shrunk::*, stale::*,
+    change::*, crashes::*, identity::*, joining::*, lists::*, old_lists::*, removing::*, repaired::*,
+    rivals::*, rotated::*, runaway::*, shrunk::*, stale::*,
 };
 
 plane_tests![
@@ -54,6 +57,9 @@ plane_tests![
     a_crash_before_any_even_effect_leaves_one_machine_per_claim,
     a_crash_between_any_odd_effect_and_its_answer_leaves_one_machine_per_claim,
     a_crash_between_any_even_effect_and_its_answer_leaves_one_machine_per_claim,
+    a_crash_before_any_odd_effect_leaves_no_token_behind_and_takes_no_second_node,
+    a_crash_between_any_odd_effect_and_its_answer_leaves_no_token_behind_and_takes_no_second_node,
+    a_crash_between_any_even_effect_and_its_answer_leaves_no_token_behind_and_takes_no_second_node,
     a_controller_that_dies_after_every_few_effects_still_gets_through_a_claims_life,
     a_launch_whose_answer_is_lost_is_found_again_by_the_claims_uid,
     a_claim_whose_creation_was_answered_too_late_is_not_made_a_second_time,

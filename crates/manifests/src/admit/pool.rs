@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use windlass_api::{
-    Budget, Headroom, LimitedDuration, NodePool, NodePoolSpec, NodeRequirement, PoolDriver,
+    Budget, Headroom, JoinMethod, LimitedDuration, NodePool, NodePoolSpec, NodeRequirement, PoolDriver,
     RequirementOperator as Operator, labels,
 };
 use windlass_core::Quantity;
@@ -29,6 +29,10 @@ pub(crate) fn pool(pool: NodePool) -> Result<NodePool, Flaw> {
             "spec.template.spec.terminationGracePeriod",
             "leave terminationGracePeriod out to let drains take as long as they must",
         ));
+    }
+    if (template.spec.join == JoinMethod::UserData) != template.spec.user_data.is_some() {
+        let message = "join: UserData and userData go together: give both or neither";
+        return Err(Flaw::new("spec.template.spec", message));
     }
     for (number, requirement) in template.spec.requirements.iter().enumerate() {
         let field = format!("spec.template.spec.requirements[{number}]");
@@ -229,6 +233,7 @@ mod tests {
             json!({"template": {"metadata": {"labels": {"windlass.dev/x": "y"}}}}),
             json!({"template": {"metadata": {"annotations": {"windlass.dev/x": "y"}}}}),
             json!({"template": {"spec": {"terminationGracePeriod": "Never"}}}),
+            json!({"template": {"spec": {"join": "UserData"}}}),
             json!({"replicas": 1, "minNodes": 1}),
             json!({"driver": "ClusterAutoscaler", "replicas": 1}),
             json!({"clusterAutoscaler": {}}),

@@ -63,6 +63,13 @@ impl ExternalGrpc {
     }
 
     async fn offer_for(&self, request: &LaunchRequest) -> Result<(Group, Shape), ProviderError> {
+        if request.join.is_some() {
+            let message = format!(
+                "an externalgrpc server takes no user data: let the image join by itself and say join: Image in pool {}",
+                request.tag.pool
+            );
+            return Err(ProviderError::InvalidConfiguration { message });
+        }
         let (catalogue, group) = self.offer(&request.offering).await?;
         if let Some(taint) = group.template.unexpected_taint(&request.taints) {
             let message = format!(

@@ -10,7 +10,7 @@ use windlass_core::model::{Effect, Taint};
 use windlass_externalgrpc::wire::InstanceErrorInfo;
 use windlass_providers::external_grpc::Pace;
 use windlass_providers::{
-    ErrorKind, Machine, MachineState, MachineTag, Provider, ProviderError, Termination,
+    ErrorKind, Join, LaunchRequest, Machine, MachineState, MachineTag, Provider, ProviderError, Termination,
 };
 use windlass_testkit::ControlPlane;
 
@@ -45,6 +45,22 @@ pub async fn a_claim_that_asks_again_has_one_machine_whatever_it_asks_for(plane:
     machines.push(other.launch(&there).await.unwrap());
     assert!(machines.iter().all(|machine| *machine == machines[0]), "{machines:?}");
     assert_eq!(lab.rack.holds("a").1.len() + lab.rack.holds("b").1.len(), 1);
+}
+
+pub async fn a_machine_that_is_to_be_told_how_to_join_is_refused(plane: Arc<ControlPlane>) {
+    let lab = Lab::new(&plane, "told").await;
+    let join = Join {
+        template: "{{windlass.token}}".into(),
+        token: "abcdef.0123456789abcdef".into(),
+        api_server: "https://10.0.0.1".into(),
+        ca_bundle: "PEM".into(),
+        ca_hash: "sha256:00".into(),
+    };
+    let told = LaunchRequest { join: Some(join), ..request("web") };
+    let error = lab.provider().launch(&told).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidConfiguration);
+    assert!(error.to_string().contains("join: Image"), "{error}");
+    assert_eq!(lab.rack.holds("a"), (0, vec![]), "nothing was asked of the server");
 }
 
 pub async fn ten_claims_at_once_get_ten_different_instances(plane: Arc<ControlPlane>) {

@@ -26,6 +26,7 @@ use waiting::*;
 windlass_testkit::plane_tests![
     a_launch_gets_an_instance_and_its_end_gives_it_back,
     a_claim_that_asks_again_has_one_machine_whatever_it_asks_for,
+    a_machine_that_is_to_be_told_how_to_join_is_refused,
     ten_claims_at_once_get_ten_different_instances,
     a_machine_is_ended_only_under_its_whole_tag,
     an_instance_that_takes_its_time_to_go_is_asked_to_once,

@@ -88,7 +88,7 @@ impl Lab {
     fn node(&mut self, name: &str, pool: &str, kind: &str) {
         self.claim_but(name, pool, kind, |claim| claim["status"] = running(name, kind));
         let node = json!({"metadata": {"name": format!("node-{name}"), "uid": name}, "spec": {"providerID": format!("sim://{name}")}});
-        self.index.saw_node(adapt::node(&serde_json::from_value(node).unwrap()), 1);
+        self.index.saw_node(adapt::seen_node(&serde_json::from_value(node).unwrap()));
     }
 
     /// A claim for which there was no machine to be had.

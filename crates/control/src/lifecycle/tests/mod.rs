@@ -7,6 +7,7 @@ mod leaving;
 mod reasons;
 mod shown;
 mod staying;
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,8 +12,8 @@ use kube::{Resource, ResourceExt as _};
 use serde_json::{Value, json};
 use windlass_api::conditions::{self, Truth};
 use windlass_api::{
-    Adoption, ApiQuantity, ClaimOffering, ClaimPurpose, ClaimReason, NodeClaim, NodeClaimSpec, NodePool,
-    NodePoolSpec, ObjectRef, labels,
+    Adoption, ApiQuantity, ClaimOffering, ClaimPurpose, ClaimReason, JoinMethod, NodeClaim, NodeClaimSpec,
+    NodePool, NodePoolSpec, ObjectRef, labels,
 };
 
 pub(super) const POOL: &str = "general";
@@ -31,6 +31,7 @@ pub(super) fn claim(name: &str) -> NodeClaim {
         taints: Vec::new(),
         startup_taints: Vec::new(),
         termination_grace_period: None,
+        join: JoinMethod::Image,
     };
     let mut claim = NodeClaim::new(name, spec);
     claim.metadata.uid = Some(format!("uid-{name}"));
