@@ -1,5 +1,5 @@
 use serde_json::{Map, Value};
-use windlass_api::{NodePool, NodePoolSpec, NodeProvider};
+use windlass_api::{NodePool, NodePoolSpec};
 use windlass_manifests::{Flaw, Manifests, Source};
 
 /// A pool as it is written down and would be admitted.
@@ -14,9 +14,9 @@ pub(crate) fn pool(pool: &NodePool) -> Result<Value, Flaw> {
     admitted(written)
 }
 
-/// A provider as it is written down and would be admitted.
-pub(crate) fn provider(provider: &NodeProvider) -> Result<Value, Flaw> {
-    admitted(value(provider)?)
+/// A provider as it would be admitted.
+pub(crate) fn provider(provider: Value) -> Result<Value, Flaw> {
+    admitted(provider)
 }
 
 fn value(of: &impl serde::Serialize) -> Result<Value, Flaw> {

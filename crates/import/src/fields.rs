@@ -155,7 +155,8 @@ impl Fields {
     /// Tells of every field that nobody has taken.
     pub(crate) fn tell_unknown(self, remarks: &mut Remarks) {
         for (name, _) in self.left.iter().filter(|(_, value)| !is_empty(value)) {
-            remarks.left_out(self.path(name), "nothing here is like it: look whether something depends on it");
+            remarks
+                .left_out(self.path(name), "nothing here is like it: look whether something depends on it");
         }
     }
 }

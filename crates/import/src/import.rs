@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use windlass_api::{NodePool, NodeProvider};
+use windlass_api::NodePool;
 use windlass_manifests::{Document, Fault, Flaw};
 
 use crate::fields::Fields;
@@ -45,7 +45,7 @@ impl Imported {
 
 /// What an object stands for here.
 enum Made {
-    Provider(NodeProvider),
+    Provider(Value),
     Pool(NodePool),
     /// Something without which the rest is complete, or that the remarks are about.
     Nothing,
@@ -64,19 +64,18 @@ pub fn import(documents: &[Document], options: &Options) -> Result<Imported, Fau
         imported.known += usize::from(!matches!(made, Made::Unknown));
         match made {
             Made::Provider(provider) => {
-                let name = ("NodeProvider", provider.metadata.name.clone());
-                providers.extend(settle(names.insert(name), admit::provider(&provider), &mut remarks));
+                let name = provider.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
+                let is_first = names.insert(("NodeProvider", name));
+                providers.extend(settle(is_first, admit::provider(provider), &mut remarks));
             }
             Made::Pool(pool) => {
-                let name = ("NodePool", pool.metadata.name.clone());
-                pools.extend(settle(names.insert(name), admit::pool(&pool), &mut remarks));
+                let is_first = names.insert(("NodePool", pool.metadata.name.clone()));
+                pools.extend(settle(is_first, admit::pool(&pool), &mut remarks));
             }
             Made::Nothing => {}
             Made::Unknown => {
                 let kind = format!("{} ({})", document.kind, document.version);
-                let object = document.object();
-                let name = object.split_once(' ').map_or(object.as_str(), |(_, name)| name).to_owned();
-                imported.ignored.entry(kind).or_default().push(name);
+                imported.ignored.entry(kind).or_default().push(name(document));
             }
         }
         imported.remarks.extend(remarks.into_vec());
@@ -127,6 +126,13 @@ fn make(
         }
         _ => Made::Unknown,
     })
+}
+
+/// The name of an object of which it is not known whether it is in a namespace.
+fn name(document: &Document) -> String {
+    let metadata = |field: &str| document.value.get("metadata")?.get(field)?.as_str();
+    let name = metadata("name").unwrap_or("without a name");
+    metadata("namespace").map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
 
 /// The head and the rest of an object of which something is to be made, if it is not on its way out.

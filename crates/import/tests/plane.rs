@@ -39,12 +39,14 @@ async fn what_is_made_is_taken_by_the_api_server_as_it_was_meant(plane: Arc<Cont
 /// Whether an object has at a path all of what is wanted there, beside what the API server has added.
 fn holds(object: &Value, wanted: &Value, path: &str) -> bool {
     match wanted {
-        Value::Object(fields) => fields
-            .iter()
-            .all(|(name, wanted)| holds(object, wanted, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")))),
+        Value::Object(fields) => fields.iter().all(|(name, wanted)| {
+            holds(object, wanted, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")))
+        }),
         Value::Array(items) => {
             let same = object.pointer(path).and_then(Value::as_array).map(Vec::len) == Some(items.len());
-            same && (0..).zip(items).all(|(number, wanted): (usize, _)| holds(object, wanted, &format!("{path}/{number}")))
+            same && (0..)
+                .zip(items)
+                .all(|(number, wanted): (usize, _)| holds(object, wanted, &format!("{path}/{number}")))
         }
         other => object.pointer(path) == Some(other),
     }

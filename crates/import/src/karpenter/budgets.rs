@@ -44,7 +44,8 @@ fn budget(mut entry: Fields, remarks: &mut Remarks) -> Result<Option<Budget>, Fl
         _ => return Err(Flaw::new(path, "schedule and duration go together")),
     };
     if duration.limit() < LEAST_DURATION.limit() {
-        remarks.left_out(path, format!("a budget that counts for {duration} is none: write a minute or more"));
+        remarks
+            .left_out(path, format!("a budget that counts for {duration} is none: write a minute or more"));
         return Ok(None);
     }
     match schedule.parse::<Cron>() {

@@ -61,7 +61,9 @@ mod tests {
         assert_eq!(Key::of("topology.kubernetes.io/zone"), of_machines("topology.kubernetes.io/zone"));
         assert_eq!(Key::of("example.com/team"), Key::Plain("example.com/team".to_owned()));
         assert_eq!(Key::of("karpenter"), Key::Plain("karpenter".to_owned()));
-        for name in ["karpenter.k8s.aws/instance-family", "karpenter.sh/other", "eks.amazonaws.com/instance-cpu"] {
+        for name in
+            ["karpenter.k8s.aws/instance-family", "karpenter.sh/other", "eks.amazonaws.com/instance-cpu"]
+        {
             assert_eq!(Key::of(name), Key::Karpenters, "{name}");
         }
         assert_eq!(Key::of("karpenter.sh/nodepool"), Key::SetByUs);

@@ -37,7 +37,10 @@ pub(super) fn labels(metadata: &mut Fields, remarks: &mut Remarks) -> Result<Lab
                 remarks.left_out(field, "Windlass and the kubelet set this label: use another");
             }
             Key::Karpenters => {
-                remarks.left_out(field, "is a label of Karpenter's own: use another, also where pods ask for it");
+                remarks.left_out(
+                    field,
+                    "is a label of Karpenter's own: use another, also where pods ask for it",
+                );
             }
         }
     }

@@ -18,7 +18,8 @@ pub(super) fn taints(spec: &mut Fields, name: &str, remarks: &mut Remarks) -> Re
         entry.value("timeAdded");
         entry.tell_unknown(remarks);
         if is_karpenters(&key) || key.starts_with("windlass.dev/") {
-            remarks.left_out(path, format!("{key}: marks of this kind are the autoscaler's own; use another"));
+            remarks
+                .left_out(path, format!("{key}: marks of this kind are the autoscaler's own; use another"));
         } else {
             made.push(Taint { key, value, effect });
         }

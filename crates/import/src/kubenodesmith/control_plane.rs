@@ -88,7 +88,10 @@ pub(crate) fn control_plane(object: Fields, smithy: &Smithy, remarks: &mut Remar
     let ControlPlane { head, pools } = read(object, remarks)?;
     for (path, name) in pools {
         if !smithy.pools.contains(&(head.namespace.clone(), name.clone())) {
-            remarks.left_out(path, format!("there is no NodeSmithPool {name:?} among what was read: import it too"));
+            remarks.left_out(
+                path,
+                format!("there is no NodeSmithPool {name:?} among what was read: import it too"),
+            );
         }
     }
     Ok(())

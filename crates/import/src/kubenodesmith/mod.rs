@@ -2,8 +2,10 @@
 
 mod claim;
 mod control_plane;
+mod options;
 mod pool;
 mod provider;
+mod proxmox;
 
 pub(crate) use claim::claim;
 pub(crate) use control_plane::{Smithy, control_plane};

@@ -95,7 +95,10 @@ fn labels(pool: &str, spec: &mut Fields, remarks: &mut Remarks) -> Result<BTreeM
     } else if is_free(&key) {
         labels.insert(key, pool.to_owned());
     } else {
-        remarks.left_out(path, format!("{key}: Windlass and the kubelet set this label: let pods ask for another one"));
+        remarks.left_out(
+            path,
+            format!("{key}: Windlass and the kubelet set this label: let pods ask for another one"),
+        );
     }
     Ok(labels)
 }
@@ -105,12 +108,11 @@ fn is_free(label: &str) -> bool {
 }
 
 /// The ceilings, in which 0 means none, and the least number of nodes.
-fn limits(
-    mut limits: Fields,
-    remarks: &mut Remarks,
-) -> Result<(BTreeMap<String, ApiQuantity>, i32), Flaw> {
+fn limits(mut limits: Fields, remarks: &mut Remarks) -> Result<(BTreeMap<String, ApiQuantity>, i32), Flaw> {
     let mut made = BTreeMap::new();
-    for (name, resource, unit) in [("maxNodes", "nodes", ""), ("cpuCores", "cpu", ""), ("memoryMiB", "memory", "Mi")] {
+    for (name, resource, unit) in
+        [("maxNodes", "nodes", ""), ("cpuCores", "cpu", ""), ("memoryMiB", "memory", "Mi")]
+    {
         if let Some(most) = limits.count(name)?.filter(|most| *most > 0) {
             made.insert(resource.to_owned(), ApiQuantity(format!("{most}{unit}")));
         }
