@@ -6,6 +6,7 @@
 
 mod binary;
 mod builder;
+mod cache;
 mod crds;
 mod credentials;
 mod error;
@@ -19,6 +20,7 @@ mod placement;
 mod plane;
 mod ports;
 mod programs;
+mod pyenv;
 mod ready;
 mod supervised;
 mod wait;
@@ -31,5 +33,6 @@ pub use error::{PlaneError, PlaneUnavailable};
 pub use placement::Placements;
 pub use plane::ControlPlane;
 pub use programs::Component;
+pub use pyenv::{package_file, venv};
 pub use wait::{Observation, eventually};
 pub use windlass::{Memory, WindlassProcess};
