@@ -35,7 +35,7 @@ pub(crate) fn pool(
         },
         limits,
         min_nodes,
-        scale_up: pace(spec.inner("scaleUp")?, remarks)?,
+        scale_up: scale_up(spec.inner("scaleUp")?, remarks)?,
         scale_down: pace(spec.inner("scaleDown")?, remarks)?,
         paused: is_paused(&head, smithy, remarks),
         disruption: idle_only(),
@@ -120,6 +120,18 @@ fn limits(mut limits: Fields, remarks: &mut Remarks) -> Result<(BTreeMap<String,
     let min_nodes = limits.small_count("minNodes")?.unwrap_or_default();
     limits.tell_unknown(remarks);
     Ok((made, min_nodes))
+}
+
+/// How the pool grows. A window is the time between two launches there, of which each is for a single pod.
+fn scale_up(fields: Fields, remarks: &mut Remarks) -> Result<Pace, Flaw> {
+    let path = fields.path("stabilizationWindow");
+    let made = pace(fields, remarks)?;
+    if made != Pace::default() {
+        let message = "here pods wait so long before any machine is got for them, and all get theirs together: take it out to \
+                       launch at once";
+        remarks.changed(path, message);
+    }
+    Ok(made)
 }
 
 fn pace(mut fields: Fields, remarks: &mut Remarks) -> Result<Pace, Flaw> {
