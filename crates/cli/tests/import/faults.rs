@@ -54,6 +54,19 @@ fn fields_that_are_missing() {
     assert_eq!(template("taints: [{key: a}]"), "taints[0]: effect is missing");
     assert_eq!(smith("NodeSmithPool", "{}"), "spec.providerRef: is missing");
     assert_eq!(smith("NodeSmithProvider", "{}"), "spec.type: is missing");
+    let provider = |proxmox: &str| {
+        smith(
+            "NodeSmithProvider",
+            &format!("{{type: proxmox, credentialsSecretRef: {{name: t}}, proxmox: {{{proxmox}}}}}"),
+        )
+    };
+    assert_eq!(smith("NodeSmithProvider", "{type: proxmox}"), "spec.credentialsSecretRef.name: is missing");
+    assert_eq!(provider(""), "spec.proxmox.endpoint: is missing");
+    assert_eq!(provider("endpoint: e"), "spec.proxmox.vmIDRange.lower: is missing");
+    assert_eq!(
+        provider("endpoint: e, vmIDRange: {lower: 1, upper: 2}, networkInterfaces: [{}]"),
+        "spec.proxmox.networkInterfaces[0].bridge: is missing"
+    );
     assert_eq!(
         karpenter("disruption: {budgets: [{duration: 1h}]}"),
         "disruption.budgets[0]: schedule and duration go together"

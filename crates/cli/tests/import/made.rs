@@ -40,6 +40,11 @@ fn pools_of_kubenodesmith_are_carried_over_and_those_that_nobody_manages_are_pau
 }
 
 #[test]
+fn a_provider_of_kubenodesmith_becomes_one_whose_machines_boot_from_the_network() {
+    is_made_as_shown("kubenodesmith/provider.yaml", 2);
+}
+
+#[test]
 fn what_is_made_can_be_planned_for() {
     let provider = "apiVersion: windlass.dev/v1alpha1\nkind: NodeProvider\nmetadata: {name: cloud}\nspec:\n  simulated:\n    \
                     instanceTypes: [{name: four, capacity: {cpu: 4, memory: 16Gi}, offerings: [{zone: z, price: '0.2'}]}]\n";

@@ -122,3 +122,36 @@ fn a_schedule_that_is_not_understood_leaves_a_budget_that_always_counts() {
     );
     assert!(told.out.contains("nodes: \"0\"") && !told.out.contains("schedule"), "{}", told.out);
 }
+
+/// A provider of KubeNodeSmith's whose `spec.proxmox` has more.
+fn proxmox(more: &str) -> String {
+    let proxmox = format!(
+        "endpoint: 'https://pve:8006/api2/json', vmIDRange: {{lower: 100, upper: 200}}, \
+         networkInterfaces: [{{bridge: vmbr0}}]{more}"
+    );
+    let spec = format!("{{type: proxmox, credentialsSecretRef: {{name: token}}, proxmox: {{{proxmox}}}}}");
+    smith("NodeSmithProvider", "name: lab, namespace: smith", &spec)
+}
+
+#[test]
+fn a_provider_without_a_disk_gets_one_and_says_so() {
+    let told = import_text(&proxmox(", vmOptions: [{name: boot, value: order=net0}]"));
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(told.out.contains("storage: local-lvm\n") && told.out.contains("diskGib: 32\n"), "{}", told.out);
+    assert!(
+        told.err.contains("changed   spec.proxmox.vmOptions: no disk is named, and machines have one here"),
+        "{}",
+        told.err
+    );
+    assert!(told.err.contains("PROXMOX_TOKEN_ID of smith/token says as tokenID"), "{}", told.err);
+}
+
+#[test]
+fn a_provider_that_windlass_would_refuse_is_left_out_with_the_reason() {
+    let told = import_text(&proxmox("").replace("https://", "http://"));
+    assert_eq!((told.code, told.out.as_str()), (2, ""));
+    assert!(told.err.contains("write https://host:port"), "{}", told.err);
+    let told = import_text(&proxmox(", vmOptions: [{name: protection, value: true}]"));
+    assert_eq!((told.code, told.out.as_str()), (2, ""));
+    assert!(told.err.contains("options cannot set protection"), "{}", told.err);
+}

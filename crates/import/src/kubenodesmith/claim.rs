@@ -4,7 +4,7 @@ use crate::fields::Fields;
 use crate::handover;
 use crate::remark::Remarks;
 
-/// Tells what is to be done about a machine of `KubeNodeSmith`'s.
+/// Tells what is to be done about a machine of KubeNodeSmith's.
 pub(crate) fn claim(mut object: Fields, remarks: &mut Remarks) -> Result<(), Flaw> {
     let is_going = object.inner("metadata")?.value("deletionTimestamp").is_some();
     let pool = object.inner("spec")?.text("poolRef")?;

@@ -46,7 +46,7 @@ pub(crate) fn pool(
     Ok(NodePool::new(&head.name, made))
 }
 
-/// `KubeNodeSmith` gives back only nodes on which nothing runs, and takes none for sick.
+/// KubeNodeSmith gives back only nodes on which nothing runs, and takes none for sick.
 fn idle_only() -> Disruption {
     Disruption {
         consolidation_policy: ConsolidationPolicy::WhenEmpty,

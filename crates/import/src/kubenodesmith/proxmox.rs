@@ -5,7 +5,7 @@ use super::options;
 use crate::fields::Fields;
 use crate::remark::Remarks;
 
-/// What the addresses of `KubeNodeSmith` end in.
+/// What the addresses of KubeNodeSmith end in.
 const API: &str = "/api2/json";
 /// Sizes of machines, for a provider that made each as large as its pods.
 const CPUS: [u32; 5] = [1, 2, 4, 8, 16];
