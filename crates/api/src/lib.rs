@@ -20,6 +20,7 @@ mod machine;
 mod node_claim;
 mod node_pool;
 mod node_provider;
+mod proxmox;
 mod quantity;
 mod simulated;
 mod size;
@@ -40,6 +41,10 @@ pub use node_pool::{
     Performance,
 };
 pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus, ProviderHost};
+pub use proxmox::{
+    ProxmoxClone, ProxmoxCloneMode, ProxmoxEndpoint, ProxmoxInterface, ProxmoxNetworkBoot, ProxmoxPrices,
+    ProxmoxProvider, ProxmoxShape, ProxmoxShapes, VmidRange,
+};
 pub use quantity::ApiQuantity;
 pub use simulated::{
     CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType,

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What kind of nodes Windlass may create, how many, and how they are treated.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "windlass.dev",
     version = "v1alpha1",

@@ -6,6 +6,7 @@ mod duration;
 mod explain;
 mod groups;
 mod grpc;
+mod import;
 mod inputs;
 mod installation;
 mod joining;
@@ -37,6 +38,8 @@ enum Command {
     /// Say why a pod waits or where it will go, or why a node stays or goes. Nothing is changed.
     #[command(subcommand)]
     Explain(explain::Explain),
+    /// Make NodePools and NodeProviders of the manifests of Karpenter or KubeNodeSmith. Nothing is changed.
+    Import(import::ImportCommand),
     /// Serve node groups to Cluster Autoscaler, and make the certificates for it.
     #[command(subcommand)]
     Grpc(grpc::Grpc),
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Run(command) => command.execute().map(|()| ExitCode::SUCCESS),
         Command::Plan(command) => command.execute(),
         Command::Explain(command) => command.execute().map(|()| ExitCode::SUCCESS),
+        Command::Import(command) => command.execute(),
         Command::Grpc(command) => command.execute().map(|()| ExitCode::SUCCESS),
         Command::Crds => crds::print().map(|()| ExitCode::SUCCESS),
     };

@@ -21,6 +21,12 @@ pub(crate) fn note(text: &str) {
     eprintln!("note: {text}");
 }
 
+/// Says more about a result, in lines of its own.
+#[expect(clippy::print_stderr, reason = "the command's own message to its user")]
+pub(crate) fn tell(text: &str) {
+    eprint!("{text}");
+}
+
 /// Says why a command ends as it does.
 #[expect(clippy::print_stderr, reason = "the command's own message to its user")]
 pub(crate) fn complain(text: &str) {

@@ -41,7 +41,7 @@ pub struct Flaw {
 
 impl Flaw {
     /// Something wrong with a field.
-    pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into() }
     }
 
@@ -52,7 +52,7 @@ impl Flaw {
 }
 
 /// The name of a field in another.
-pub(crate) fn join(outer: &str, inner: &str) -> String {
+pub fn join(outer: &str, inner: &str) -> String {
     match (outer, inner) {
         ("", only) | (only, "") => only.to_owned(),
         (outer, inner) if inner.starts_with('[') => format!("{outer}{inner}"),

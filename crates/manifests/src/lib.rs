@@ -16,7 +16,7 @@ mod read;
 mod workload;
 
 pub use apply::apply;
-pub use fault::{Fault, Flaw, Place};
+pub use fault::{Fault, Flaw, Place, join};
 pub use object::Object;
-pub use read::{Manifests, Source};
+pub use read::{Document, Manifests, Source};
 pub use workload::Workload;

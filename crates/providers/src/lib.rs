@@ -16,9 +16,11 @@ mod join;
 mod machine;
 mod names;
 mod provider;
+mod turns;
 mod watch_retries;
 
 pub mod external_grpc;
+pub mod proxmox;
 pub mod simulated;
 
 pub use clock::{Clock, SystemClock};

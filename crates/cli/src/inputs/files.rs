@@ -8,7 +8,7 @@ use windlass_manifests::Source;
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// Reads files, folders and standard input.
-pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Source>> {
+pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Source>> {
     ensure!(
         paths.iter().filter(|path| is_standard_input(path)).count() < 2,
         "standard input can be read only once: give -f - once"

@@ -1,6 +1,6 @@
 //! Where the cluster that is planned for comes from: files, a live cluster, or both.
 
-mod files;
+pub(crate) mod files;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -48,7 +48,7 @@ fn kubeconfig(folder: &Path) -> String {
 #[test]
 fn the_help_names_the_commands() {
     let help = printed(&["--help"]);
-    for word in ["run", "plan", "explain", "crds", "--version"] {
+    for word in ["run", "plan", "explain", "import", "crds", "--version"] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
 }

@@ -108,6 +108,7 @@ fn ours<K: DeserializeOwned + Serialize>(
     admit: impl Fn(K) -> Result<K, Flaw>,
 ) -> Result<K, Flaw> {
     must_be_named(kind, &value)?;
+    must_have_a_proper_name(&value)?;
     let object = admit(typed(value.clone())?)?;
     schema::check(kind, &value)?;
     Ok(object)
@@ -126,4 +127,24 @@ fn must_be_named(kind: &str, value: &Value) -> Result<(), Flaw> {
         Some(Value::String(_)) => Err(Flaw::new("metadata.name", "is empty: give the object a name")),
         Some(other) => Err(Flaw::new("metadata.name", format!("{other} is no text: write it in quotes"))),
     }
+}
+
+/// The names of custom resources are like those of hosts. Those of Kubernetes' own kinds follow several rules.
+fn must_have_a_proper_name(value: &Value) -> Result<(), Flaw> {
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let end = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_part = |part: &str| {
+        let bytes = part.as_bytes();
+        bytes.first().is_some_and(end)
+            && bytes.last().is_some_and(end)
+            && bytes.iter().all(|byte| end(byte) || *byte == b'-')
+    };
+    if name.len() <= 253 && name.split('.').all(is_part) {
+        return Ok(());
+    }
+    let message = format!(
+        "{name:?} is no name for an object: write at most 253 lower-case letters, digits, dashes and dots, with a letter or \
+         digit at both ends"
+    );
+    Err(Flaw::new("metadata.name", message))
 }

@@ -24,6 +24,58 @@ pub struct Source {
     pub text: String,
 }
 
+/// What a text says is one object, whatever its kind: lists are taken apart.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Where it is written.
+    pub place: Place,
+    /// Its `apiVersion`.
+    pub version: String,
+    /// Its `kind`.
+    pub kind: String,
+    /// The whole of it.
+    pub value: Value,
+}
+
+impl Document {
+    /// Reads texts. The first thing in them that is no object is an error.
+    pub fn read<'s>(sources: impl IntoIterator<Item = &'s Source>) -> Result<Vec<Self>, Fault> {
+        let mut found = Vec::new();
+        for source in sources {
+            for (place, value) in documents(source)? {
+                Self::take(place, value, &mut found)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes in a document, which may be a list of others.
+    fn take(place: Place, value: Value, found: &mut Vec<Self>) -> Result<(), Fault> {
+        let fault = |flaw: Flaw| Fault { place: place.clone(), object: None, flaw };
+        let version = text(&value, "apiVersion").map_err(fault)?.to_owned();
+        let kind = text(&value, "kind").map_err(fault)?.to_owned();
+        if let (Some(Value::Array(items)), true) = (value.get("items"), kind.ends_with("List")) {
+            for (number, item) in items.iter().enumerate() {
+                let place = Place { item: Some(number + 1), ..place.clone() };
+                Self::take(place, with_type(item, &version, kind.trim_end_matches("List")), found)?;
+            }
+            return Ok(());
+        }
+        found.push(Self { place, version, kind, value });
+        Ok(())
+    }
+
+    /// The object as people know it: `Deployment default/web`, `NodePool general`.
+    pub fn object(&self) -> String {
+        named(&self.kind, &self.value)
+    }
+
+    /// Something wrong with the object.
+    pub fn fault(&self, flaw: Flaw) -> Fault {
+        Fault { place: self.place.clone(), object: Some(self.object()), flaw }
+    }
+}
+
 /// What manifests hold.
 #[derive(Debug, Default)]
 pub struct Manifests {
@@ -36,8 +88,8 @@ impl Manifests {
     pub fn read<'s>(sources: impl IntoIterator<Item = &'s Source>) -> Result<Self, Fault> {
         let mut manifests = Self::default();
         for source in sources {
-            for (place, value) in documents(source)? {
-                manifests.take(place, value)?;
+            for document in Document::read([source])? {
+                manifests.take(document)?;
             }
         }
         Ok(manifests)
@@ -53,26 +105,15 @@ impl Manifests {
         self.skipped.iter().map(|(kind, count)| (kind.as_str(), *count))
     }
 
-    /// Takes in a document, which may be a list of others.
-    fn take(&mut self, place: Place, value: Value) -> Result<(), Fault> {
-        let fault = |flaw: Flaw| Fault { place: place.clone(), object: None, flaw };
-        let version = text(&value, "apiVersion").map_err(fault)?;
-        let kind = text(&value, "kind").map_err(fault)?;
-        if let (Some(Value::Array(items)), true) = (value.get("items"), kind.ends_with("List")) {
-            for (number, item) in items.iter().enumerate() {
-                let place = Place { item: Some(number + 1), ..place.clone() };
-                self.take(place, with_type(item, version, kind.trim_end_matches("List")))?;
-            }
-            return Ok(());
-        }
-        let object = Some(named(kind, &value));
+    fn take(&mut self, document: Document) -> Result<(), Fault> {
+        let Document { place, version, kind, value } = &document;
         match kinds::read(version, kind, value.clone()) {
-            Ok(kinds::Reading::Object(object)) => self.objects.push((place, *object)),
+            Ok(kinds::Reading::Object(object)) => self.objects.push((place.clone(), *object)),
             Ok(kinds::Reading::Irrelevant) => {}
             Ok(kinds::Reading::Unknown) => {
                 *self.skipped.entry(format!("{kind} ({version})")).or_default() += 1;
             }
-            Err(flaw) => return Err(Fault { place, object, flaw }),
+            Err(flaw) => return Err(document.fault(flaw)),
         }
         Ok(())
     }
