@@ -20,6 +20,7 @@ mod node_claim;
 mod node_pool;
 mod node_provider;
 mod quantity;
+mod redfish;
 mod simulated;
 mod size;
 
@@ -39,6 +40,7 @@ pub use node_pool::{
 };
 pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus, ProviderHost};
 pub use quantity::ApiQuantity;
+pub use redfish::{RedfishBoot, RedfishHost, RedfishProvider, RedfishRelease, RedfishTls};
 pub use simulated::{
     CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType,
     SimulatedOffering, SimulatedProvider,

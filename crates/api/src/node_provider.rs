@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiQuantity, ExternalGrpcProvider, SimulatedProvider};
+use crate::{ApiQuantity, ExternalGrpcProvider, RedfishProvider, SimulatedProvider};
 
 /// Where machines come from.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -37,8 +37,8 @@ use crate::{ApiQuantity, ExternalGrpcProvider, SimulatedProvider};
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("has(self.simulated) != has(self.externalGrpc)")
-        .message("name exactly one source of machines: simulated or externalGrpc")
+    validation = Rule::new("[has(self.simulated), has(self.externalGrpc), has(self.redfish)].exists_one(given, given)")
+        .message("name exactly one source of machines: simulated, externalGrpc or redfish")
 )]
 pub struct NodeProviderSpec {
     /// Machines that exist only as records in the cluster and whose nodes are run by KWOK: for trying Windlass out
@@ -50,6 +50,10 @@ pub struct NodeProviderSpec {
     /// one provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_grpc: Option<ExternalGrpcProvider>,
+
+    /// Hosts that are powered on and off through their management controllers, which speak Redfish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redfish: Option<RedfishProvider>,
 }
 
 /// What Windlass says about a provider.

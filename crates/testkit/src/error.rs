@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// The control plane cannot be had on this machine. Tests that need it are skipped, never passed; with
+/// The control plane, or another program that tests need, cannot be had on this machine. Tests that need it are skipped, never passed; with
 /// `WINDLASS_REQUIRE_PLANE` set they fail.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaneUnavailable {
@@ -24,6 +24,20 @@ pub enum PlaneUnavailable {
         /// The Go module that was to be built.
         module: PathBuf,
         /// The last lines Go printed.
+        output: String,
+    },
+    /// Python packages are needed and there is no Python to install them with.
+    #[error("`python3` cannot be run: {source}; install Python 3.10 or newer with its module venv")]
+    PythonMissing {
+        /// Why `python3 --version` could not be run.
+        source: io::Error,
+    },
+    /// Python is there but cannot install the packages.
+    #[error("the Python packages {packages} cannot be had; check the network and pip's index: {output}")]
+    PackagesMissing {
+        /// Which ones.
+        packages: String,
+        /// The last lines pip printed.
         output: String,
     },
     /// All is there and `go build` fails: something is wrong with our own sources, and no reason to skip a test.

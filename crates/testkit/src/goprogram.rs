@@ -1,13 +1,13 @@
 //! Builds programs of Go modules, once per version of their sources, and finds them again afterwards.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::cache::{cache_dir, made_once};
 use crate::error::PlaneUnavailable;
 use crate::log::last_lines;
 
@@ -34,27 +34,14 @@ pub(crate) struct GoProgram {
 
 impl GoProgram {
     /// The built program, built now when it is not in the cache yet.
-    ///
-    /// The build takes minutes and several test processes may ask at once, so one of them builds while the others wait
-    /// for a lock file. This blocks the thread.
+    /// This blocks the thread, for minutes when there is something to build.
     pub(crate) fn binary(&self) -> Result<PathBuf, PlaneUnavailable> {
         let module = fs::canonicalize(self.module)
             .map_err(PlaneUnavailable::files("find a program's sources in", self.module))?;
         let sources = read_sources(&module)?;
         let go = self.go_version()?;
-        let cache = cache_dir(|name| env::var_os(name).map(PathBuf::from))?;
-        fs::create_dir_all(&cache).map_err(PlaneUnavailable::files("create", &cache))?;
-
-        let binary = cache.join(format!("{}-{:016x}", self.name, self.key(&sources, &go)));
-        if binary.exists() {
-            return Ok(binary);
-        }
-        let lock_path = binary.with_extension("lock");
-        let lock = File::create(&lock_path).map_err(PlaneUnavailable::files("create", &lock_path))?;
-        lock.lock().map_err(PlaneUnavailable::files("lock", &lock_path))?;
-        if !binary.exists() {
-            self.build(&module, &self.version(&sources), &binary)?;
-        }
+        let binary = cache_dir()?.join(format!("{}-{:016x}", self.name, self.key(&sources, &go)));
+        made_once(&binary, || binary.exists(), || self.build(&module, &self.version(&sources), &binary))?;
         Ok(binary)
     }
 
@@ -135,13 +122,6 @@ fn read_sources(module: &Path) -> Result<Sources, PlaneUnavailable> {
     Ok(sources)
 }
 
-fn cache_dir(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, PlaneUnavailable> {
-    variable("WINDLASS_CACHE_DIR")
-        .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("windlass")))
-        .or_else(|| Some(variable("HOME")?.join(".cache/windlass")))
-        .ok_or(PlaneUnavailable::NoCache)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,20 +139,6 @@ mod tests {
 
     fn sources(name: &str, text: &str) -> Sources {
         Sources::from([(PathBuf::from(name), text.as_bytes().to_vec())])
-    }
-
-    #[test]
-    fn the_cache_is_where_the_first_variable_that_is_set_says() {
-        let among = |set: &'static [(&str, &str)]| {
-            cache_dir(move |name| {
-                set.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value))
-            })
-        };
-        let all = among(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x"), ("WINDLASS_CACHE_DIR", "/w")]);
-        assert_eq!(all.unwrap(), Path::new("/w"));
-        assert_eq!(among(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")]).unwrap(), Path::new("/x/windlass"));
-        assert_eq!(among(&[("HOME", "/h")]).unwrap(), Path::new("/h/.cache/windlass"));
-        assert!(matches!(among(&[]), Err(PlaneUnavailable::NoCache)));
     }
 
     #[test]

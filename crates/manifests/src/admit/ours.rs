@@ -4,13 +4,17 @@ use crate::fault::Flaw;
 
 /// A provider as it would be admitted.
 pub(crate) fn provider(provider: NodeProvider) -> Result<NodeProvider, Flaw> {
-    match (&provider.spec.simulated, &provider.spec.external_grpc) {
-        (Some(given), None) => simulated(given)?,
-        (None, Some(given)) => {
+    let spec = &provider.spec;
+    match (&spec.simulated, &spec.external_grpc, &spec.redfish) {
+        (Some(given), None, None) => simulated(given)?,
+        (None, Some(given), None) => {
             given.flaw().map_or(Ok(()), |flaw| Err(Flaw::new("spec.externalGrpc", flaw)))?
         }
+        (None, None, Some(given)) => {
+            given.flaw().map_or(Ok(()), |flaw| Err(Flaw::new("spec.redfish", flaw)))?
+        }
         _ => {
-            let message = "name exactly one source of machines: simulated or externalGrpc";
+            let message = "name exactly one source of machines: simulated, externalGrpc or redfish";
             return Err(Flaw::new("spec", message));
         }
     }

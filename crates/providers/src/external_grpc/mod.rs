@@ -18,7 +18,6 @@ mod listing;
 mod naming;
 mod offers;
 mod template;
-mod turns;
 mod view;
 
 use std::collections::BTreeMap;
@@ -36,8 +35,8 @@ use self::books::Books;
 use self::catalogue::Catalogue;
 use self::client::Client;
 use self::connection::Connection;
-use self::turns::Turns;
 use crate::names::check_labels;
+use crate::turns::Turns;
 use crate::{Clock, LaunchRequest, Machine, MachineTag, Provider, ProviderError, Termination};
 
 /// How long things take.

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OwnedMutexGuard;
 use windlass_core::Text;
 
-/// Whose turn it is with each group, or with each claim.
+/// Whose turn it is with each of some things, such as claims.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<BTreeMap<Text, Arc<tokio::sync::Mutex<()>>>>);
+pub(crate) struct Turns(Mutex<BTreeMap<Text, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Turns {
     /// Waits for the turn with this one.
