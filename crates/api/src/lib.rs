@@ -22,6 +22,7 @@ mod node_pool;
 mod node_provider;
 mod proxmox;
 mod quantity;
+mod redfish;
 mod simulated;
 mod size;
 
@@ -40,12 +41,15 @@ pub use node_pool::{
     NodePool, NodePoolSpec, NodePoolStatus, NodeTemplate, NodeTemplateMetadata, NodeTemplateSpec, ObjectRef,
     Performance,
 };
-pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus, ProviderHost};
+pub use node_provider::{
+    NodeProvider, NodeProviderSpec, NodeProviderStatus, ONE_SOURCE, ProviderHost, Source,
+};
 pub use proxmox::{
     ProxmoxClone, ProxmoxCloneMode, ProxmoxEndpoint, ProxmoxInterface, ProxmoxNetworkBoot, ProxmoxPrices,
     ProxmoxProvider, ProxmoxShape, ProxmoxShapes, VmidRange,
 };
 pub use quantity::ApiQuantity;
+pub use redfish::{RedfishBoot, RedfishHost, RedfishProvider, RedfishRelease, RedfishTls};
 pub use simulated::{
     CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType,
     SimulatedOffering, SimulatedProvider,

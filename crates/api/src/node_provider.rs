@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiQuantity, ExternalGrpcProvider, ProxmoxProvider, SimulatedProvider};
+use crate::{ApiQuantity, ExternalGrpcProvider, ProxmoxProvider, RedfishProvider, SimulatedProvider};
 
 /// Where machines come from.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -37,8 +37,8 @@ use crate::{ApiQuantity, ExternalGrpcProvider, ProxmoxProvider, SimulatedProvide
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("[has(self.simulated), has(self.externalGrpc), has(self.proxmox)].exists_one(given, given)")
-        .message("name exactly one source of machines: simulated, externalGrpc or proxmox")
+    validation = Rule::new("[has(self.simulated), has(self.externalGrpc), has(self.proxmox), has(self.redfish)].exists_one(given, given)")
+        .message(ONE_SOURCE)
 )]
 pub struct NodeProviderSpec {
     /// Machines that exist only as records in the cluster and whose nodes are run by KWOK: for trying Windlass out
@@ -54,6 +54,38 @@ pub struct NodeProviderSpec {
     /// Virtual machines of a Proxmox VE cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxmox: Option<ProxmoxProvider>,
+
+    /// Hosts that are powered on and off through their management controllers, which speak Redfish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redfish: Option<RedfishProvider>,
+}
+
+/// What is asked of a specification that names no source of machines, or several.
+pub const ONE_SOURCE: &str =
+    "name exactly one source of machines: simulated, externalGrpc, proxmox or redfish";
+
+/// The one source of machines that a specification names.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "described at `NodeProviderSpec`")]
+pub enum Source<'a> {
+    Simulated(&'a SimulatedProvider),
+    ExternalGrpc(&'a ExternalGrpcProvider),
+    Proxmox(&'a ProxmoxProvider),
+    Redfish(&'a RedfishProvider),
+}
+
+impl NodeProviderSpec {
+    /// Where the machines come from; none if the specification names no source or several.
+    pub fn source(&self) -> Option<Source<'_>> {
+        let named = [
+            self.simulated.as_ref().map(Source::Simulated),
+            self.external_grpc.as_ref().map(Source::ExternalGrpc),
+            self.proxmox.as_ref().map(Source::Proxmox),
+            self.redfish.as_ref().map(Source::Redfish),
+        ];
+        let mut named = named.into_iter().flatten();
+        named.next().filter(|_| named.next().is_none())
+    }
 }
 
 /// What Windlass says about a provider.

@@ -33,6 +33,44 @@ async fn a_provider_names_one_source_and_says_nothing_in_plaintext_unasked(plane
         let output = plane.kubectl(&["apply", "--dry-run=server", "-f", file.to_str().unwrap()]).unwrap();
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
+    let metal = |host: &str, more: &str| {
+        format!("{{redfish: {{hosts: [{{name: a, address: 'https://10.0.0.1', {host}}}], {more}}}}}")
+    };
+    let (secret, pin) = ("credentialsSecretRef: {name: bmc}", format!("'{}'", ["0A"; 32].join(":")));
+    for (host, more) in [
+        ("", secret),
+        (secret, ""),
+        (&format!("tls: {{fingerprint: {pin}}}"), secret),
+        ("systemID: System.Embedded.1, nodeName: a.example.com, capacity: {cpu: 64, memory: 256Gi}", secret),
+        ("", &format!("{secret}, boot: UefiHttp, release: {{leaveOn: true}}, quarantine: Never")),
+        ("", &format!("{secret}, release: {{forceAfter: 90s}}, reserved: {{cpu: 1}}, defaultPrice: '0.35'")),
+    ] {
+        let (taken, words) = apply(&metal(host, more));
+        assert!(taken, "{host} {more}: {words}");
+    }
+    for (host, more, part) in [
+        ("", "", "give credentialsSecretRef"),
+        ("", &*format!("{secret}, release: {{leaveOn: true, forceAfter: 1m}}"), "leave forceAfter out"),
+        ("", &format!("{secret}, boot: Usb"), "spec.redfish.boot"),
+        ("", &format!("{secret}, tls: {{}}"), "either caBundle or fingerprint"),
+        ("tls: {fingerprint: '0A'}", secret, "tls.fingerprint"),
+        ("systemID: 'a/../b'", secret, "systemID"),
+        ("capacity: {cpu: -1}", secret, "capacity"),
+        ("price: cheap", secret, "price"),
+    ] {
+        let (taken, words) = apply(&metal(host, more));
+        assert!(!taken && words.contains(part), "{host} {more}: {words}");
+    }
+    for (hosts, part) in [
+        ("{name: a, address: 'http://10.0.0.1'}", "address"),
+        ("{name: a, address: 'https://root:secret@10.0.0.1'}", "address"),
+        ("{name: A_1, address: 'https://10.0.0.1'}", "name"),
+        ("{name: a, address: 'https://10.0.0.1'}, {name: a, address: 'https://10.0.0.2'}", "Duplicate"),
+        ("", "spec.redfish.hosts"),
+    ] {
+        let (taken, words) = apply(&format!("{{redfish: {{{secret}, hosts: [{hosts}]}}}}"));
+        assert!(!taken && words.contains(part), "{hosts}: {words}");
+    }
     for good in [
         "{externalGrpc: {endpoint: 'localhost:8086'}}",
         "{externalGrpc: {endpoint: '[::1]:8086'}}",
@@ -45,6 +83,7 @@ async fn a_provider_names_one_source_and_says_nothing_in_plaintext_unasked(plane
     for (bad, part) in [
         ("{}", "exactly one source"),
         ("{simulated: {catalogue: general}, externalGrpc: {endpoint: 'localhost:1'}}", "exactly one source"),
+        ("{simulated: {catalogue: general}, redfish: {hosts: []}}", "exactly one source"),
         ("{externalGrpc: {endpoint: 'machines.test:8086'}}", "insecure: true"),
         ("{externalGrpc: {endpoint: '127.machines.test:8086'}}", "insecure: true"),
         ("{externalGrpc: {endpoint: 'https://machines.test:8086', insecure: true}}", "needs tls"),

@@ -1,4 +1,5 @@
 use std::fmt::Debug;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -18,4 +19,10 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }
+}
+
+/// Whether this time has passed since then. A clock that was set back shows time as passed that is yet to come: so nothing
+/// waits for ever.
+pub(crate) fn has_passed(since: Timestamp, time: Duration, now: Timestamp) -> bool {
+    now.duration_since(since).unsigned_abs() >= time
 }

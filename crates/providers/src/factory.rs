@@ -2,12 +2,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
-use windlass_api::NodeProviderSpec;
+use windlass_api::{NodeProviderSpec, ONE_SOURCE, Source};
 use windlass_core::Text;
 use windlass_core::model::InstanceType;
 
-use crate::external_grpc::{ExternalGrpc, Pace};
+use crate::external_grpc::{self, ExternalGrpc};
 use crate::proxmox::{self, Proxmox};
+use crate::redfish::{self, Redfish};
 use crate::simulated::{self, Simulated};
 use crate::{Clock, Provider, ProviderError, ProviderFactory};
 
@@ -27,44 +28,44 @@ pub struct Factory {
 /// The machines that a specification itself says are on offer, without a provider being asked and whatever of them is
 /// taken. Those of a server are known to it alone.
 pub fn stated_offers(name: &Text, spec: &NodeProviderSpec) -> Result<Vec<InstanceType>, ProviderError> {
-    match (&spec.simulated, &spec.external_grpc, &spec.proxmox) {
-        (Some(spec), None, None) => simulated::instance_types(spec),
-        (None, None, Some(spec)) => proxmox::instance_types(name, spec),
-        (None, Some(spec), None) => {
+    match spec.source().ok_or_else(|| no_source(name))? {
+        Source::Simulated(spec) => simulated::instance_types(spec),
+        Source::Proxmox(spec) => proxmox::instance_types(name, spec),
+        Source::Redfish(spec) => redfish::stated_types(spec),
+        Source::ExternalGrpc(spec) => {
             let message = format!(
                 "what provider {name} offers is known to the server at {} alone; plan with the live cluster instead",
                 spec.endpoint
             );
             Err(ProviderError::InvalidConfiguration { message })
         }
-        _ => Err(no_source(name)),
     }
 }
 
 fn no_source(name: &Text) -> ProviderError {
-    let message = format!(
-        "provider {name} must name exactly one source of machines: simulated, externalGrpc or proxmox"
-    );
-    ProviderError::InvalidConfiguration { message }
+    ProviderError::InvalidConfiguration { message: format!("provider {name}: {ONE_SOURCE}") }
 }
 
 impl ProviderFactory for Factory {
     fn build(&self, name: &Text, spec: &NodeProviderSpec) -> Result<Arc<dyn Provider>, ProviderError> {
-        let (name, cluster_id) = (name.clone(), self.cluster_id.clone());
+        let (name, cluster_id, namespace) = (name.clone(), self.cluster_id.clone(), &self.namespace);
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
-        Ok(match (&spec.simulated, &spec.external_grpc, &spec.proxmox) {
-            (Some(spec), None, None) => {
-                Arc::new(Simulated::new(name, spec, cluster_id, self.namespace.clone(), client, clock)?)
+        Ok(match spec.source().ok_or_else(|| no_source(&name))? {
+            Source::Simulated(spec) => {
+                Arc::new(Simulated::new(name, spec, cluster_id, namespace.clone(), client, clock)?)
             }
-            (None, Some(spec), None) => {
-                let pace = Pace::default();
-                Arc::new(ExternalGrpc::new(name, spec, cluster_id, &self.namespace, client, clock, pace)?)
+            Source::ExternalGrpc(spec) => {
+                let pace = external_grpc::Pace::default();
+                Arc::new(ExternalGrpc::new(name, spec, cluster_id, namespace, client, clock, pace)?)
             }
-            (None, None, Some(spec)) => {
+            Source::Proxmox(spec) => {
                 let pace = proxmox::Pace::default();
-                Arc::new(Proxmox::new(name, spec, cluster_id, &self.namespace, client, clock, pace)?)
+                Arc::new(Proxmox::new(name, spec, cluster_id, namespace, client, clock, pace)?)
             }
-            _ => return Err(no_source(&name)),
+            Source::Redfish(spec) => {
+                let pace = redfish::Pace::default();
+                Arc::new(Redfish::new(name, spec, cluster_id, namespace, client, clock, pace)?)
+            }
         })
     }
 }

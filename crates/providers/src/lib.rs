@@ -16,11 +16,13 @@ mod join;
 mod machine;
 mod names;
 mod provider;
+mod stated;
 mod turns;
 mod watch_retries;
 
 pub mod external_grpc;
 pub mod proxmox;
+pub mod redfish;
 pub mod simulated;
 
 pub use clock::{Clock, SystemClock};

@@ -151,11 +151,11 @@ fn providers_that_would_be_refused() {
     };
     assert_eq!(
         provider("{}"),
-        "document 1 (NodeProvider s): spec: name exactly one source of machines: simulated, externalGrpc or proxmox"
+        "document 1 (NodeProvider s): spec: name exactly one source of machines: simulated, externalGrpc, proxmox or redfish"
     );
     assert_eq!(
         provider("{simulated: {catalogue: general}, externalGrpc: {endpoint: 'localhost:1'}}"),
-        "document 1 (NodeProvider s): spec: name exactly one source of machines: simulated, externalGrpc or proxmox"
+        "document 1 (NodeProvider s): spec: name exactly one source of machines: simulated, externalGrpc, proxmox or redfish"
     );
     assert_eq!(
         provider("{externalGrpc: {endpoint: 'machines.example.com:8086'}}"),

@@ -55,6 +55,7 @@ fn template(
         startup_taints: taints::taints(&mut spec, "startupTaints", remarks)?,
         expire_after: Some(spec.duration_or_never("expireAfter", remarks)?.unwrap_or(DEFAULT_LIFE)),
         termination_grace_period: spec.duration("terminationGracePeriod", remarks)?,
+        ..NodeTemplateSpec::default()
     };
     spec.tell_unknown(remarks);
     template.tell_unknown(remarks);

@@ -1,24 +1,20 @@
-use windlass_api::{FaultEffect, NodeClaim, NodeProvider, SimulatedProvider};
+use windlass_api::{FaultEffect, NodeClaim, NodeProvider, ONE_SOURCE, SimulatedProvider, Source};
 
 use crate::fault::Flaw;
 
 /// A provider as it would be admitted.
 pub(crate) fn provider(provider: NodeProvider) -> Result<NodeProvider, Flaw> {
-    let spec = &provider.spec;
-    match (&spec.simulated, &spec.external_grpc, &spec.proxmox) {
-        (Some(given), None, None) => simulated(given)?,
-        (None, Some(given), None) => {
-            given.flaw().map_or(Ok(()), |flaw| Err(Flaw::new("spec.externalGrpc", flaw)))?
-        }
-        (None, None, Some(given)) => {
-            given.flaw().map_or(Ok(()), |flaw| Err(Flaw::new("spec.proxmox", flaw)))?
-        }
-        _ => {
-            let message = "name exactly one source of machines: simulated, externalGrpc or proxmox";
-            return Err(Flaw::new("spec", message));
-        }
+    match provider.spec.source().ok_or_else(|| Flaw::new("spec", ONE_SOURCE))? {
+        Source::Simulated(given) => simulated(given)?,
+        Source::ExternalGrpc(given) => flawed("spec.externalGrpc", given.flaw())?,
+        Source::Proxmox(given) => flawed("spec.proxmox", given.flaw())?,
+        Source::Redfish(given) => flawed("spec.redfish", given.flaw())?,
     }
     Ok(provider)
+}
+
+fn flawed(field: &str, flaw: Option<impl Into<String>>) -> Result<(), Flaw> {
+    flaw.map_or(Ok(()), |flaw| Err(Flaw::new(field, flaw)))
 }
 
 fn simulated(simulated: &SimulatedProvider) -> Result<(), Flaw> {

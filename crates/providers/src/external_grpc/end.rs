@@ -5,8 +5,9 @@ use tracing::{info, warn};
 use super::ExternalGrpc;
 use super::books::{Book, Save};
 use super::failure::FailureKind;
-use super::ledger::{Hold, InstanceState, Seen, Standing, has_passed};
+use super::ledger::{Hold, InstanceState, Seen, Standing};
 use super::view::View;
+use crate::clock::has_passed;
 use crate::{MachineTag, ProviderError, Termination};
 
 impl ExternalGrpc {

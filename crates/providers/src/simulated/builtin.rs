@@ -3,7 +3,7 @@
 use windlass_core::Price;
 use windlass_core::model::{InstanceType, Offering, Resources};
 
-use super::catalogue::{DEFAULT_PODS, less, plain_labels};
+use crate::stated::{DEFAULT_PODS, less, plain_labels};
 
 /// The label by which a pool picks a family.
 const FAMILY: &str = "windlass.dev/family";

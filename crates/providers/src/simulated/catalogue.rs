@@ -1,16 +1,14 @@
 //! What a simulated provider offers, read from its specification and checked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use windlass_api::{ApiQuantity, Catalogue, SimulatedInstanceType, SimulatedOffering, SimulatedProvider};
-use windlass_core::model::{InstanceType, Labels, Offering, Resources, well_known};
+use windlass_api::{Catalogue, SimulatedInstanceType, SimulatedOffering, SimulatedProvider};
+use windlass_core::model::{InstanceType, Offering, Resources};
 
 use super::builtin;
 use crate::ProviderError;
-use crate::names::{is_label_value, is_qualified_name};
-
-/// How many pods a machine takes that does not say.
-pub(super) const DEFAULT_PODS: i64 = 110;
+use crate::names::is_label_value;
+use crate::stated::{DEFAULT_PODS, amounts, labels, less};
 
 /// The instance types of a specification.
 pub(crate) fn instance_types(spec: &SimulatedProvider) -> Result<Vec<InstanceType>, ProviderError> {
@@ -80,42 +78,6 @@ fn read_offering(given: &SimulatedOffering) -> Result<Offering, String> {
 
 fn place(offering: &SimulatedOffering) -> String {
     format!("{}/{}", offering.zone, offering.capacity_type.as_str())
-}
-
-fn amounts(field: &str, given: &BTreeMap<String, ApiQuantity>) -> Result<Resources, String> {
-    if let Some(name) = given.keys().find(|name| !is_qualified_name(name)) {
-        return Err(format!("{field}: {name:?} is not the name of a resource"));
-    }
-    let list = given.iter().map(|(name, amount)| (name.as_str(), amount.as_str()));
-    let amounts = Resources::parse(list).map_err(|(name, error)| format!("{field}: {name}: {error}"))?;
-    if let Some((name, _)) = amounts.iter().find(|(_, amount)| *amount < 0) {
-        return Err(format!("{field}: {name}: it cannot be negative"));
-    }
-    Ok(amounts)
-}
-
-/// What is left for pods; a system that wants more than there is leaves nothing.
-pub(super) fn less(capacity: &Resources, overhead: &Resources) -> Resources {
-    capacity
-        .iter()
-        .map(|(name, amount)| (&**name, amount.saturating_sub(overhead.get(name)).max(0)))
-        .collect()
-}
-
-fn labels(given: &BTreeMap<String, String>) -> Result<Labels, String> {
-    let mut labels = plain_labels();
-    for (key, value) in given {
-        if !is_qualified_name(key) || !is_label_value(value) {
-            return Err(format!("labels: {key}: {value:?} is not a label that Kubernetes takes"));
-        }
-        labels.set(key.as_str(), value.as_str());
-    }
-    Ok(labels)
-}
-
-/// The labels of a machine that says nothing about itself.
-pub(super) fn plain_labels() -> Labels {
-    Labels::new().with(well_known::ARCH, "amd64").with(well_known::OS, "linux")
 }
 
 fn invalid(message: impl Into<String>) -> ProviderError {

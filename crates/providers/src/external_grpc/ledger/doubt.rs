@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use windlass_core::Text;
 
-use super::{Ledger, Seen, Standing, has_passed};
+use super::{Ledger, Seen, Standing};
+use crate::clock::has_passed;
 
 /// A request that changes how many instances a group is to have, which was sent or is about to be. In each group at most
 /// one is in doubt at a time, so that the number itself tells whether it had its effect.

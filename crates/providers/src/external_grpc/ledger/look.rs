@@ -6,7 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use windlass_core::Text;
 
-use super::{Entry, Hold, Holding, Ledger, Standing, has_passed};
+use super::{Entry, Hold, Holding, Ledger, Standing};
+use crate::clock::has_passed;
 
 /// How long an instance that is not shown any more is remembered: if it is shown again, it is still ours.
 const REMEMBERED: Duration = Duration::from_hours(1);

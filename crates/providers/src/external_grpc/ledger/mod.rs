@@ -11,7 +11,6 @@ mod look;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -129,11 +128,6 @@ impl Ledger {
         let used: BTreeSet<&str> = self.entries.iter().map(|entry| entry.shape.as_str()).collect();
         self.shapes.retain(|key, _| used.contains(key.as_str()));
     }
-}
-
-/// A clock that was set back shows time as passed that is yet to come: so nothing waits for ever.
-pub(super) fn has_passed(since: Timestamp, time: Duration, now: Timestamp) -> bool {
-    now.duration_since(since).unsigned_abs() >= time
 }
 
 fn key(shape: &Shape) -> String {
