@@ -13,7 +13,7 @@ use crate::duration::parse_interval as interval;
 #[command(next_help_heading = "Machines that join by user data")]
 pub(crate) struct Joining {
     /// The URL at which machines find the API server. Default: that of the kubeconfig; where that is of this machine or of
-    /// the cluster's inside, what the ConfigMap cluster-info in kube-public says.
+    /// the cluster's inside, what kube-public/cluster-info says.
     #[arg(long, env = "WINDLASS_JOIN_API_SERVER", value_name = "URL", value_parser = url)]
     join_api_server: Option<String>,
     /// A file with the certificate of who vouches for the API server. Default: from where the URL is.

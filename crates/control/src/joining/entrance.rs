@@ -136,11 +136,11 @@ mod tests {
         Entrance::find(&client, &given.reached_by(&config, Some("10.96.0.1"))).await
     }
 
-    fn cluster_info(server: &str) -> Option<Value> {
+    fn cluster_info(server: &str) -> Value {
         let data = BASE64_STANDARD.encode(PEM);
         let cluster = json!({"server": server, "certificate-authority-data": data});
         let kubeconfig = json!({"clusters": [{"name": "", "cluster": cluster}]}).to_string();
-        Some(json!({"metadata": {"name": "cluster-info"}, "data": {"kubeconfig": kubeconfig}}))
+        json!({"metadata": {"name": "cluster-info"}, "data": {"kubeconfig": kubeconfig}})
     }
 
     #[tokio::test]
@@ -154,7 +154,8 @@ mod tests {
     #[tokio::test]
     async fn in_place_of_an_address_of_this_machine_or_of_pods_goes_what_the_cluster_says() {
         for url in ["https://127.0.0.1:6443", "https://kubernetes.default.svc", "https://10.96.0.1:443"] {
-            let entrance = found(url, JoinSettings::default(), cluster_info("https://10.0.0.1:6443")).await;
+            let entrance =
+                found(url, JoinSettings::default(), Some(cluster_info("https://10.0.0.1:6443"))).await;
             assert_eq!(&*entrance.unwrap().api_server, "https://10.0.0.1:6443", "{url}");
         }
     }
@@ -162,7 +163,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_given_comes_before_all_else() {
         let given = JoinSettings { api_server: Some("https://given".into()), ..JoinSettings::default() };
-        let entrance = found("https://127.0.0.1:1", given, cluster_info("https://10.0.0.1")).await.unwrap();
+        let entrance =
+            found("https://127.0.0.1:1", given, Some(cluster_info("https://10.0.0.1"))).await.unwrap();
         assert_eq!(&*entrance.api_server, "https://given");
         let nonsense = JoinSettings { ca_bundle: Some("nonsense".into()), ..JoinSettings::default() };
         let error = found("https://api.example.com", nonsense, None).await.unwrap_err();

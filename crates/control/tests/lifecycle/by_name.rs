@@ -97,6 +97,9 @@ pub async fn of_two_machines_whose_nodes_are_to_have_the_same_name_neither_gets_
     }
     lab.node_api().delete(&name, &DeleteParams::default()).await.unwrap();
     lab.pool("pool", &json!({"replicas": 0})).await;
+    for claim in &claims {
+        delete_claim(&lab, &claim.name_any()).await;
+    }
     lab.everything_is_gone().await;
     lab.finish().await;
 }
