@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ApiQuantity, ExternalGrpcProvider, ProxmoxProvider, RedfishProvider, SimulatedProvider};
 
 /// Where machines come from.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "windlass.dev",
     version = "v1alpha1",

@@ -1,6 +1,6 @@
 //! Hosts that are powered on and off through their management controllers (BMCs), which speak Redfish.
 //!
-//! Hosts that are alike become offerings (`catalogue`), a launch has one of them boot from the network (`launch`), and an end
+//! Hosts that are alike become offerings (`catalogue`), a launch picks one of them (`choose`) and has it boot from the network (`launch`), and an end
 //! powers it off (`end`, and `patrol` where nobody asks any more). A BMC does not know whose its host is: that is written in a
 //! ledger (`ledger`, kept in the cluster by `books`) before the BMC is asked for anything. `bmc` is the little of Redfish that
 //! it takes.
@@ -9,6 +9,7 @@ mod bmc;
 mod bmcs;
 mod books;
 mod catalogue;
+mod choose;
 mod end;
 mod hosts;
 mod launch;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret};
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use windlass_core::Price;
@@ -124,7 +124,7 @@ impl Lab {
 
     /// What the ledger says of each host, as JSON.
     pub async fn ledger(&self) -> Value {
-        let all = self.ledgers().list(&kube::api::ListParams::default()).await.unwrap();
+        let all = self.ledgers().list(&ListParams::default()).await.unwrap();
         let ledger = all.items.into_iter().find(|found| found.metadata.labels.is_some());
         let data = ledger.and_then(|ledger| ledger.data).unwrap_or_default();
         data.into_iter().map(|(host, text)| (host, serde_json::from_str::<Value>(&text).unwrap())).collect()

@@ -11,6 +11,7 @@ mod crashes;
 mod effects;
 mod emulated;
 mod failures;
+mod host;
 mod lab;
 mod secrecy;
 mod strangers;
@@ -41,6 +42,7 @@ windlass_testkit::plane_tests![
     a_host_whose_node_name_is_anothers_is_never_taken,
     a_host_that_leaves_the_specification_is_not_lost,
     a_host_that_others_power_off_stays_its_claims_and_is_reported,
+    a_ledger_that_cannot_be_read_hides_no_machines_and_frees_no_hosts,
     a_host_that_does_not_go_on_is_quarantined_and_another_is_taken,
     a_host_that_never_joins_is_quarantined,
     a_host_that_does_not_shut_down_is_powered_off_after_its_deadline,

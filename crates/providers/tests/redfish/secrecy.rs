@@ -8,7 +8,7 @@ use windlass_providers::redfish::Pace;
 use windlass_testkit::ControlPlane;
 
 use crate::bmc::{Bmc, Fault};
-use crate::lab::{Lab, launch};
+use crate::lab::{Lab, end, launch};
 
 pub async fn credentials_are_in_no_words_whatever_a_bmc_repeats(plane: Arc<ControlPlane>) {
     let bmc = Bmc::start(&["secret"]).await;
@@ -26,6 +26,10 @@ pub async fn credentials_are_in_no_words_whatever_a_bmc_repeats(plane: Arc<Contr
             said.push(format!("{provider:?}"));
             said.push(lab.ledger().await.to_string());
             bmc.heal();
+            lab.later(120);
+            for machine in provider.list().await.unwrap() {
+                end(&*lab.provider(), &machine).await;
+            }
             lab.later(120);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kube::api::{ListParams, PostParams};
 use serde_json::json;
 use windlass_providers::{ErrorKind, Provider};
 use windlass_testkit::ControlPlane;
@@ -85,4 +86,26 @@ pub async fn a_host_that_others_power_off_stays_its_claims_and_is_reported(plane
     available(&*provider).await;
     assert_eq!(provider.list().await.unwrap()[0].drift, None, "and takes that back");
     end(&*provider, &machine).await;
+}
+
+pub async fn a_ledger_that_cannot_be_read_hides_no_machines_and_frees_no_hosts(plane: Arc<ControlPlane>) {
+    let bmc = Bmc::start(&["torn-a", "torn-b"]).await;
+    let lab = Lab::new(&plane, "torn", bmc.spec()).await;
+    let request = lab.request("web").await;
+    launch(&*lab.provider(), &request).await;
+    let ledgers = lab.ledgers().list(&ListParams::default()).await.unwrap();
+    let mut ledger = ledgers.items.into_iter().find(|found| found.metadata.labels.is_some()).unwrap();
+    ledger.data.as_mut().unwrap().insert("torn-a".to_owned(), "{\"hold\": 7}".to_owned());
+    let name = ledger.metadata.name.clone().unwrap();
+    lab.ledgers().replace(&name, &PostParams::default(), &ledger).await.unwrap();
+    let provider = lab.provider();
+    for error in [
+        provider.list().await.unwrap_err(),
+        provider.launch(&request).await.unwrap_err(),
+        provider.instance_types().await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Transient, "{error}");
+        assert!(error.to_string().contains(&format!("host torn-a in ConfigMap {name}")), "{error}");
+    }
+    assert_eq!(bmc.state().deeds, ["On torn-a"]);
 }

@@ -174,9 +174,7 @@ pub async fn a_specification_that_makes_no_sense_is_refused(plane: Arc<ControlPl
         cluster_id: "cluster".into(),
         namespace: "nonsense".to_owned(),
     };
-    let no_source = factory
-        .build(&"lab".into(), &NodeProviderSpec { simulated: None, external_grpc: None, proxmox: None })
-        .unwrap_err();
+    let no_source = factory.build(&"lab".into(), &NodeProviderSpec::default()).unwrap_err();
     assert_eq!(no_source.kind(), ErrorKind::InvalidConfiguration);
     let general = json!({"simulated": {"catalogue": "general"}});
     let provider = factory.build(&"lab".into(), &serde_json::from_value(general).unwrap()).unwrap();
