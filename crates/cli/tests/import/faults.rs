@@ -27,9 +27,9 @@ fn template(more: &str) -> String {
 /// What is said of one of KubeNodeSmith's objects.
 fn smith(kind: &str, spec: &str) -> String {
     let words = fault(&format!(
-        "apiVersion: kubenodesmith.parawell.cloud/v1alpha1\nkind: {kind}\nmetadata: {{name: a, namespace: n}}\nspec: {spec}\n"
+        "apiVersion: kubenodesmith.parawell.cloud/v1alpha1\nkind: {kind}\nmetadata: {{name: a, namespace: lab}}\nspec: {spec}\n"
     ));
-    words.strip_prefix(&format!("document 1 ({kind} n/a): ")).unwrap_or(&words).to_owned()
+    words.strip_prefix(&format!("document 1 ({kind} lab/a): ")).unwrap_or(&words).to_owned()
 }
 
 #[test]

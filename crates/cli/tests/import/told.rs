@@ -88,7 +88,7 @@ fn two_objects_that_would_have_one_name_become_one() {
 #[test]
 fn an_object_that_would_be_refused_here_is_left_out_and_the_others_are_made() {
     let large = smith("NodeSmithPool", "name: large", "{providerRef: lab, limits: {minNodes: 20000}}");
-    let told = import_text(&format!("{large}{POOL}"));
+    let told = import_text(&format!("{POOL}{large}"));
     assert_eq!(told.code, 2);
     assert_eq!(told.out.matches("kind: NodePool").count(), 1);
     assert!(
