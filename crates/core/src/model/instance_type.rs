@@ -32,6 +32,22 @@ pub struct Offering {
     pub available: Option<u32>,
     /// Not to be tried before this time, because it could not be had lately.
     pub avoid_until: Option<Timestamp>,
+    /// What its machines are cut from, where others are cut from the same.
+    #[serde(default)]
+    pub draws: Option<Draw>,
+}
+
+/// What the machines of an offering take of a store, such as the host on which they would run. How many can be had then
+/// depends on what else is taken of it, so that a number for each offering alone would promise the same room twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draw {
+    /// The name of the store. All offerings of one provider that name it draw on the same one.
+    pub from: Text,
+    /// What the store has left, which is the same for all that draw on it. Where they disagree the least counts. Of a
+    /// resource that is not named there is nothing.
+    pub left: Resources,
+    /// What one machine takes of it.
+    pub takes: Resources,
 }
 
 /// The name of an offering within one provider.

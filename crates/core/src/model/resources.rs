@@ -90,6 +90,19 @@ impl Resources {
         }
     }
 
+    /// Lowers each amount to the other's where that is smaller; what the other does not name is zero.
+    pub fn lower_to(&mut self, other: &Self) {
+        for (name, amount) in &mut self.0 {
+            *amount = other.get(name).min(*amount);
+        }
+    }
+
+    /// How many times something is there that takes so much each time; none if it takes nothing.
+    pub fn times(&self, takes: &Self) -> Option<u64> {
+        let taken = takes.iter().filter(|(_, each)| *each > 0);
+        taken.map(|(name, each)| u64::try_from(self.get(name).max(0) / each).unwrap_or(0)).min()
+    }
+
     /// Whether every amount asked for is there. What is not asked for does not matter, even where it is overdrawn.
     pub fn covers(&self, request: &Self) -> bool {
         self.lacking(request).is_none()

@@ -110,6 +110,21 @@ pub enum Exclusion {
         /// How many offerings would fit.
         offerings: usize,
     },
+    /// What would fit is cut from a store, such as a host, that has too little left. Of several the one that comes nearest.
+    Store {
+        /// The store.
+        store: Text,
+        /// The resource that is lacking.
+        resource: Text,
+        /// What the store has left of it.
+        left: String,
+        /// What is set aside for machines that are planned or on their way, where that is anything.
+        promised: Option<String>,
+        /// What a machine takes that would fit.
+        takes: String,
+        /// How many other stores have too little left as well.
+        others: usize,
+    },
     /// The pool's provider offers no machine that the pool's own requirements allow.
     NoInstanceTypes,
     /// The pool wants more different ways to get a machine than there are for these pods.
@@ -170,6 +185,17 @@ impl fmt::Display for Exclusion {
             Self::Limit { resource, limit } => write!(f, "the limit of {limit} {resource} is reached"),
             Self::Unavailable { offerings } => {
                 write!(f, "{offerings} offerings would fit, and none of them can be had at present")
+            }
+            Self::Store { store, resource, left, promised, takes, others } => {
+                write!(f, "{store} has {left} of {resource} left")?;
+                if let Some(promised) = promised {
+                    write!(f, " beside {promised} for machines that are on their way")?;
+                }
+                write!(f, ", and a machine that would fit takes {takes}")?;
+                match others {
+                    0 => Ok(()),
+                    others => write!(f, "; it is the nearest of {} that have too little left", others + 1),
+                }
             }
             Self::NoInstanceTypes => {
                 f.write_str("the provider offers no machine that the pool's requirements allow")

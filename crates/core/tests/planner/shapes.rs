@@ -55,6 +55,7 @@ pub fn offering(zone: &str, price: &str) -> Offering {
         capacity_type: "on-demand".into(),
         price,
         available: None,
+        draws: None,
         avoid_until: None,
     }
 }

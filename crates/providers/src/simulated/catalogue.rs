@@ -75,6 +75,7 @@ fn read_offering(given: &SimulatedOffering) -> Result<Offering, String> {
         price: given.price.parse().map_err(|error| wrong("price", &error))?,
         available: available.map_err(|_| wrong("available", &"it cannot be negative"))?,
         avoid_until: None,
+        draws: None,
     })
 }
 
