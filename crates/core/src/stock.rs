@@ -112,10 +112,7 @@ impl<'a> Stock<'a> {
 }
 
 impl Store {
-    /// What is negative would leave more, so it counts as nothing.
     fn take(&mut self, takes: &Resources, times: usize) {
-        let times = i64::try_from(times).unwrap_or(i64::MAX);
-        let all = takes.iter().map(|(name, each)| (&**name, each.max(0).saturating_mul(times)));
-        self.left.subtract(&all.collect());
+        self.left.subtract(&takes.times_over(i64::try_from(times).unwrap_or(i64::MAX)));
     }
 }

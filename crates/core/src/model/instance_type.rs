@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +69,28 @@ impl InstanceType {
         labels.set(well_known::ZONE, offering.zone.clone());
         labels.set(well_known::CAPACITY_TYPE, offering.capacity_type.clone());
         labels
+    }
+
+    /// Lowers what is on offer by machines that were taken of it.
+    pub fn take(types: &mut [Self], taken: &BTreeMap<OfferingKey, u32>) {
+        let mut drawn: BTreeMap<Text, Resources> = BTreeMap::new();
+        for instance_type in &mut *types {
+            let keys: Vec<_> = instance_type.offerings.iter().map(|each| instance_type.key(each)).collect();
+            for (offering, key) in instance_type.offerings.iter_mut().zip(keys) {
+                let taken = taken.get(&key).copied().unwrap_or(0);
+                offering.available = offering.available.map(|available| available.saturating_sub(taken));
+                if let Some(draw) = &offering.draws {
+                    drawn.entry(draw.from.clone()).or_default().add(&draw.takes.times_over(taken.into()));
+                }
+            }
+        }
+        let draws =
+            types.iter_mut().flat_map(|each| &mut each.offerings).filter_map(|each| each.draws.as_mut());
+        for draw in draws {
+            if let Some(drawn) = drawn.get(&draw.from) {
+                draw.left.subtract(drawn);
+            }
+        }
     }
 
     /// The name of one of its offerings.

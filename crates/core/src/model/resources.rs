@@ -81,6 +81,12 @@ impl Resources {
         }
     }
 
+    /// So many times each amount. What is negative counts as nothing.
+    #[must_use]
+    pub fn times_over(&self, times: i64) -> Self {
+        self.iter().map(|(name, each)| (&**name, each.max(0).saturating_mul(times))).collect()
+    }
+
     /// Raises each amount to the other's where that is larger.
     pub fn raise_to(&mut self, other: &Self) {
         for (name, amount) in other.iter() {

@@ -15,7 +15,7 @@ use super::scene::Scene;
 use super::shortage::too_small;
 use super::spare;
 use crate::Text;
-use crate::model::{Driver, Labels, PodId, Pool, Resources, tolerates_all};
+use crate::model::{Driver, Labels, PodId, Pool, tolerates_all};
 use crate::stock::Lack;
 
 /// The reasons for what the plan does not do.
@@ -213,15 +213,6 @@ fn used_up(fitting: &[&Candidate<'_>], budget: &Budget<'_>) -> Option<Exclusion>
     let lacks: Vec<Lack> = cut.filter_map(|candidate| budget.lack(candidate)).collect();
     let stores: BTreeSet<&Text> = lacks.iter().map(|lack| &lack.store).collect();
     let permille = |lack: &&Lack| i128::from(lack.left) * 1000 / i128::from(lack.takes.max(1));
-    let Lack { store, resource, left, promised, takes } =
-        lacks.iter().min_by_key(|lack| Reverse(permille(lack)))?;
-    let show = |amount: i64| Resources::show(resource, amount);
-    Some(Exclusion::Store {
-        store: store.clone(),
-        resource: resource.clone(),
-        left: show(*left),
-        promised: (*promised > 0).then(|| show(*promised)),
-        takes: show(*takes),
-        others: stores.len() - 1,
-    })
+    let nearest = lacks.iter().min_by_key(|lack| Reverse(permille(lack)))?;
+    Some(Exclusion::of_store(nearest, stores.len() - 1))
 }

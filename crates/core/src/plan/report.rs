@@ -3,7 +3,8 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::model::PodId;
+use crate::model::{PodId, Resources};
+use crate::stock::Lack;
 use crate::{Price, Text};
 
 /// Why the plan is what it is: every pod that stays pending and every node that stays or goes has a reason here that a
@@ -170,6 +171,21 @@ pub enum Exclusion {
         /// The lowest for which machines are got.
         least: i32,
     },
+}
+
+impl Exclusion {
+    /// What a store has too little of, beside so many other stores that have too little too.
+    pub fn of_store(lack: &Lack, others: usize) -> Self {
+        let show = |amount: i64| Resources::show(&lack.resource, amount);
+        Self::Store {
+            store: lack.store.clone(),
+            resource: lack.resource.clone(),
+            left: show(lack.left),
+            promised: (lack.promised > 0).then(|| show(lack.promised)),
+            takes: show(lack.takes),
+            others,
+        }
+    }
 }
 
 impl fmt::Display for Exclusion {
