@@ -40,7 +40,7 @@ pub use node_pool::{
 pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus, ProviderHost};
 pub use quantity::ApiQuantity;
 pub use simulated::{
-    CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType,
-    SimulatedOffering, SimulatedProvider,
+    CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedHost,
+    SimulatedInstanceType, SimulatedOffering, SimulatedProvider,
 };
 pub use size::{Headroom, HeadroomPods, Pace, Utilization};

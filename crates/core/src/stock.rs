@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use crate::Text;
-use crate::model::{Claim, Draw, InstanceType, OfferingKey, Resources};
+use crate::model::{Claim, Draw, InstanceType, OfferingKey, Pool, Resources};
 
 /// How much more can be had from providers: machines of which there are only so many, and what stores have left that
 /// several offerings draw on. All pools of a provider share what it has.
@@ -58,21 +60,32 @@ impl<'a> Stock<'a> {
         }
     }
 
-    /// Sets aside what a claim will get: the provider does not know yet of machines that it has not been asked for.
-    pub fn promise(&mut self, provider: &'a str, claim: &Claim) {
-        let awaits = claim.launched.is_none() && !claim.deleting && !claim.given_up;
-        if let Some(first) = claim.offerings.first().filter(|_| awaits) {
-            self.take(provider, &first.key, 1);
+    /// Sets aside what a claim of a pool will get, for the provider does not know yet of machines that it has not been asked
+    /// for; and of stores what it got after the provider said what they have left.
+    pub fn promise(&mut self, pool: &'a Pool, claim: &Claim) {
+        let Some(launched) = &claim.launched else {
+            let awaits = !claim.deleting && !claim.given_up;
+            if let Some(first) = claim.offerings.first().filter(|_| awaits) {
+                self.take(&pool.provider, &first.key, 1);
+            }
+            return;
+        };
+        let news = |(at, offered): (Timestamp, Timestamp)| at.as_second() >= offered.as_second();
+        if launched.at.zip(pool.offered_at).is_some_and(news) {
+            self.draw(&pool.provider, &launched.key, 1);
         }
     }
 
     /// Sets aside so many machines.
     pub fn take(&mut self, provider: &'a str, key: &OfferingKey, times: usize) {
-        let name = (provider, key.clone());
-        if let Some(machines) = self.machines.get_mut(&name) {
+        if let Some(machines) = self.machines.get_mut(&(provider, key.clone())) {
             *machines = machines.saturating_sub(u32::try_from(times).unwrap_or(u32::MAX));
         }
-        if let Some(draw) = self.draws.get(&name)
+        self.draw(provider, key, times);
+    }
+
+    fn draw(&mut self, provider: &'a str, key: &OfferingKey, times: usize) {
+        if let Some(draw) = self.draws.get(&(provider, key.clone()))
             && let Some(store) = self.stores.get_mut(&(provider, &*draw.from))
         {
             store.take(&draw.takes, times);

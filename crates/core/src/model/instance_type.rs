@@ -102,3 +102,46 @@ impl InstanceType {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Draw, InstanceType, Offering};
+    use crate::Price;
+    use crate::model::{Labels, Resources};
+
+    fn cut(name: &str, cores: i64, available: Option<u32>, from: &str) -> InstanceType {
+        let amount = |cores: i64| Resources::from_iter([("cpu", cores * 1000)]);
+        let (takes, left) = (amount(cores), amount(16));
+        InstanceType {
+            name: name.into(),
+            capacity: takes.clone(),
+            allocatable: takes.clone(),
+            labels: Labels::new(),
+            offerings: vec![Offering {
+                zone: "a".into(),
+                capacity_type: "on-demand".into(),
+                price: Price::ZERO,
+                available,
+                avoid_until: None,
+                draws: Some(Draw { from: from.into(), left, takes }),
+            }],
+        }
+    }
+
+    #[test]
+    fn what_was_taken_of_an_offering_is_missing_in_its_store_for_all_others() {
+        let mut types =
+            [cut("small", 2, Some(3), "one"), cut("large", 8, None, "one"), cut("far", 4, None, "two")];
+        let taken: BTreeMap<_, _> = [(0, 2), (1, 1)]
+            .map(|(number, count): (usize, u32)| (types[number].key(&types[number].offerings[0]), count))
+            .into();
+        InstanceType::take(&mut types, &taken);
+        let left = types.each_ref().map(|each| {
+            let Offering { available, draws, .. } = &each.offerings[0];
+            (*available, draws.as_ref().unwrap().left.get("cpu"))
+        });
+        assert_eq!(left, [(Some(1), 4000), (None, 4000), (None, 16_000)]);
+    }
+}

@@ -53,7 +53,7 @@ impl<'a> Budget<'a> {
         }
         for claim in view.snapshot.claims.values() {
             if let Some(pool) = view.snapshot.pools.get(&claim.pool) {
-                self.stock.promise(&pool.provider, claim);
+                self.stock.promise(pool, claim);
             }
         }
     }

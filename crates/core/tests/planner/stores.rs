@@ -5,8 +5,8 @@ use std::sync::Arc;
 use windlass_core::Text;
 use windlass_core::model::{Claim, Consolidation, Draw, InstanceType, Pool, Resources};
 
-use crate::cluster::Cluster;
-use crate::shapes::{asks, claim, launched, machine, offering, pool, size};
+use crate::cluster::{Cluster, NOW};
+use crate::shapes::{asks, at, claim, launched, machine, offering, pool, size};
 
 /// A machine that takes what it has of a host, which has so many cores and GiB left.
 fn cut(name: &str, (cores, gib, price): (i64, i64, &str), host: &str, left: (i64, i64)) -> InstanceType {
@@ -97,6 +97,24 @@ fn what_claims_wait_for_is_set_aside() {
     assert_eq!(cores_of(&cluster().claim(launched(waits(), 0))), 8, "its provider knows of it");
     assert_eq!(cores_of(&cluster().claim(Claim { deleting: true, ..waits() })), 8);
     assert_eq!(cores_of(&cluster().claim(Claim { given_up: true, ..waits() })), 8);
+}
+
+#[test]
+fn what_was_launched_after_the_provider_was_asked_is_set_aside_as_well() {
+    let asked = Pool { offered_at: Some(at(NOW - 20)), ..pool("general", shapes("pve1", (8, 40))) };
+    let cluster = Cluster::new([asked.clone()]).pending("web", 20, asks(1000, 512));
+    let made = |second| {
+        let mut claim = launched(claim("new", "general", &asked.instance_types[1..]), 0);
+        claim.launched.as_mut().unwrap().at = Some(at(NOW + second));
+        claim
+    };
+    assert_eq!(cores_of(&cluster.clone().claim(made(-21))), 8);
+    assert_eq!(cores_of(&cluster.clone().claim(made(-20))), 4);
+    assert_eq!(
+        cores_of(&cluster.claim(Claim { deleting: true, ..made(-1) })),
+        4,
+        "it is there until it is gone"
+    );
 }
 
 #[test]
