@@ -51,7 +51,7 @@ pub use proxmox::{
 pub use quantity::ApiQuantity;
 pub use redfish::{RedfishBoot, RedfishHost, RedfishProvider, RedfishRelease, RedfishTls};
 pub use simulated::{
-    CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedInstanceType,
-    SimulatedOffering, SimulatedProvider,
+    CapacityType, Catalogue, Fault, FaultEffect, LaunchErrorKind, ProviderCall, SimulatedHost,
+    SimulatedInstanceType, SimulatedOffering, SimulatedProvider,
 };
 pub use size::{Headroom, HeadroomPods, Pace, Utilization};

@@ -24,6 +24,11 @@ pub struct SimulatedProvider {
     #[schemars(length(max = 2000))]
     pub instance_types: Vec<SimulatedInstanceType>,
 
+    /// Hosts of limited size that machines are cut from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 200))]
+    pub hosts: Vec<SimulatedHost>,
+
     /// How long a machine takes from its launch to its registration as a node. Default 5s.
     #[serde(default = "SimulatedProvider::default_boot_delay")]
     pub boot_delay: LimitedDuration,
@@ -100,6 +105,22 @@ pub struct SimulatedOffering {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub available: Option<i32>,
+    /// The name of the host that its machines are cut from. Each takes of it what the machine has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub host: Option<String>,
+}
+
+/// A host that machines are cut from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SimulatedHost {
+    /// Its name, which offerings refer to.
+    #[schemars(length(min = 1, max = 63))]
+    pub name: String,
+    /// What all its machines together may have. Of a resource that is not named here they may have any amount.
+    #[schemars(extend("maxProperties" = 50))]
+    pub capacity: BTreeMap<String, ApiQuantity>,
 }
 
 impl SimulatedOffering {

@@ -155,7 +155,7 @@ fn room(milli: i64, mib: i64, pods: i64, gpus: i64) -> Resources {
 
 fn offering(zone: &str, capacity_type: &str, price: Price) -> Offering {
     let (zone, capacity_type): (Text, Text) = (zone.into(), capacity_type.into());
-    Offering { zone, capacity_type, price, available: None, avoid_until: None }
+    Offering { zone, capacity_type, price, available: None, avoid_until: None, draws: None }
 }
 
 fn micros(dollars: f64) -> Price {

@@ -104,6 +104,7 @@ pub fn stand(snapshot: &mut Snapshot, name: &str, machine: &InstanceType, offeri
             price,
             capacity: capacity.clone(),
             allocatable: allocatable.clone(),
+            at: None,
         }),
         phase: ClaimPhase::Initialized,
         node: Some(name.clone()),

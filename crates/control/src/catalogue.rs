@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::join_all;
+use jiff::Timestamp;
 use kube::{Api, Client, ResourceExt};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -120,7 +121,7 @@ impl Keeper {
 
     /// Asks one provider what it offers; whether it answered.
     async fn refresh(&self, object: &NodeProvider) -> bool {
-        let name: Text = object.name_any().into();
+        let (name, asked_at): (Text, _) = (object.name_any().into(), self.clock.now());
         let (kind, offered) = match self.providers.get(&name) {
             Ok(provider) => (Some(provider.kind()), provider.instance_types().await),
             Err(error) => (None, Err(error)),
@@ -140,12 +141,22 @@ impl Keeper {
             Ok(types) => Catalogue::Known(Arc::new(types)),
             Err(error) => Catalogue::Failed(error.to_string().into()),
         };
-        let changed = self.bus.index.lock().saw_catalogue(&name, catalogue);
-        self.bus.announce(changed);
+        self.take_in(&name, catalogue, asked_at);
         if object.status.as_ref() != Some(&status) {
             self.write(object, &status).await;
         }
         answered
+    }
+
+    fn take_in(&self, provider: &str, catalogue: Catalogue, asked_at: Timestamp) {
+        let mut index = self.bus.index.lock();
+        let answered = matches!(catalogue, Catalogue::Known(_));
+        let mut changed = index.saw_catalogue(provider, catalogue);
+        if answered {
+            changed |= index.told(provider, asked_at);
+        }
+        drop(index);
+        self.bus.announce(changed);
     }
 
     fn machines_of(&self, provider: &str) -> i32 {

@@ -13,12 +13,14 @@ mod quantity;
 
 pub mod pack;
 pub mod plan;
+mod stock;
 
 pub use ceiling::Ceiling;
 pub use hash::stable_hash;
 pub use money::{Price, PriceError};
 pub use plan::{Plan, Report, plan};
 pub use quantity::{Quantity, QuantityError};
+pub use stock::{Lack, Stock};
 
 /// Text that is shared rather than copied: names and labels recur in thousands of objects.
 pub type Text = std::sync::Arc<str>;

@@ -411,6 +411,7 @@ fn catalogue() -> Vec<InstanceType> {
             price: Price::from_micros(price),
             available: None,
             avoid_until: None,
+            draws: None,
         };
         let mut offerings = vec![
             offering("zone-a", labels::ON_DEMAND, price),

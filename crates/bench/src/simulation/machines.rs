@@ -96,7 +96,7 @@ impl Cluster {
 }
 
 fn launched(name: &Text, way: &ClaimOffering) -> Launched {
-    let ClaimOffering { key, price, capacity, allocatable } = way.clone();
+    let ClaimOffering { key, price, capacity, allocatable, at: None } = way.clone();
     Launched { provider_id: format!("bench://{name}").into(), key, price, capacity, allocatable }
 }
 

@@ -75,6 +75,9 @@ fn launched(status: &NodeClaimStatus) -> Option<Launched> {
         price: status.price.as_deref().and_then(|price| price.parse().ok()).unwrap_or(Price::ZERO),
         capacity: api_resources(&status.capacity),
         allocatable: api_resources(&status.allocatable),
+        at: conditions::find(&status.conditions, conditions::LAUNCHED)
+            .filter(|condition| condition.status == "True")
+            .map(|condition| condition.last_transition_time.0),
     })
 }
 

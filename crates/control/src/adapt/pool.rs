@@ -135,6 +135,7 @@ pub fn pool(pool: &NodePool) -> PoolDefinition {
             // Who deletes a pool wants its nodes gone: until they are, it must not get new ones.
             unusable: error.as_deref().or(going).or(paused).map(Into::into),
             paused: spec.paused,
+            offered_at: None,
             instance_types: Arc::default(),
         },
         repair: match driver {

@@ -8,12 +8,14 @@ use tokio::task::JoinSet;
 use tracing::{info, warn};
 use windlass_api::NodeClaim;
 use windlass_core::Text;
+use windlass_core::plan::Exclusion;
 use windlass_providers::Clock;
 
 use super::desk::{Desk, Order, Slip};
 use super::entry::Entry;
 use super::instance::is_given_up;
 use super::removal::Roster;
+use super::stock::stock;
 use super::table::Table;
 use super::{GroupError, no_group};
 use crate::Settings;
@@ -157,7 +159,12 @@ impl Clerk {
         };
         let paused = index.paused(&self.settings.namespace).or_else(|| pool.unusable.clone());
         let foreign = || (!entry.offered).then(|| "its pool takes no such machines any more".to_owned());
-        let why = paused.map(|why| why.to_string()).or_else(foreign).or_else(limit);
+        let store = || {
+            let mut stock = stock(index);
+            stock.take(&pool.provider, &id.key, *room as usize);
+            Some(Exclusion::of_store(&stock.lack(&pool.provider, &id.key)?, 0).to_string())
+        };
+        let why = paused.map(|why| why.to_string()).or_else(foreign).or_else(limit).or_else(store);
         format!("{start}: {}", why.unwrap_or_else(|| "its provider has no more of them".to_owned()))
     }
 

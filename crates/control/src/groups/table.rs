@@ -11,7 +11,7 @@ use windlass_core::plan::shapes;
 
 use super::bounds::{Standing, bounds};
 use super::entry::Entry;
-use super::stock::Stock;
+use super::stock::stock;
 use crate::Settings;
 use crate::index::Index;
 use crate::planning::Room;
@@ -33,7 +33,7 @@ impl Table {
         let mut table = Self::default();
         let everything_stands = index.paused(&settings.namespace).is_some();
         let mut room = Room::new(index, &settings.plan, now);
-        let stock = Stock::new(index);
+        let stock = stock(index);
         let claims = by_pool(index);
         for definition in index.definitions().filter(|each| each.pool.driver == Driver::ClusterAutoscaler) {
             let name = &definition.pool.name;
@@ -42,7 +42,8 @@ impl Table {
             let closed = everything_stands || pool.unusable.is_some();
             for entry in &mut entries {
                 if entry.offered && !closed {
-                    let in_stock = stock.left(&pool.provider, entry).map_or(UNLIMITED, |left| left as usize);
+                    let in_stock = stock.left(&pool.provider, &entry.id.key);
+                    let in_stock = in_stock.map_or(UNLIMITED, |left| left as usize);
                     let left = room.left(&pool, &entry.wanted.capacity, in_stock.min(UNLIMITED));
                     entry.room = u32::try_from(left).unwrap_or(u32::MAX);
                 }

@@ -20,6 +20,8 @@ pub struct ProviderEntry {
     pub catalogue: Catalogue,
     /// What it said last that it offers, also where it does not answer any more.
     pub last_offer: Arc<Vec<InstanceType>>,
+    /// When it was asked for that.
+    pub asked_at: Option<Timestamp>,
 }
 
 /// What a provider offers, as far as it is known.
@@ -97,6 +99,7 @@ impl Index {
             object: Arc::new(object),
             catalogue: Catalogue::Unknown,
             last_offer: Arc::default(),
+            asked_at: None,
         };
         self.providers.insert(name, entry);
         self.rebuild_pools();
@@ -146,6 +149,19 @@ impl Index {
         Changed::plan()
     }
 
+    /// Notes when a provider was asked for what it offers now. It knew of no machine that was launched later, so where
+    /// machines are cut from stores it matters which those are.
+    pub fn told(&mut self, provider: &str, asked_at: Timestamp) -> Changed {
+        let Some(entry) = self.providers.get_mut(provider) else { return Changed::nothing() };
+        let mut offerings = entry.last_offer.iter().flat_map(|each| &each.offerings);
+        if !offerings.any(|offering| offering.draws.is_some()) {
+            return Changed::nothing();
+        }
+        entry.asked_at = Some(asked_at);
+        self.rebuild_pools();
+        Changed::plan()
+    }
+
     /// Notes that an offering could not be had.
     pub fn avoid(
         &mut self,
@@ -181,7 +197,10 @@ impl Index {
                 _ if pool.unusable.is_some() => {}
                 None => pool.unusable = Some(format!("provider {} does not exist", pool.provider).into()),
                 Some(Err(why)) => pool.unusable = Some(why.clone()),
-                Some(Ok(types)) => pool.instance_types = types.clone(),
+                Some(Ok(types)) => {
+                    pool.instance_types = types.clone();
+                    pool.offered_at = self.providers.get(&pool.provider).and_then(|entry| entry.asked_at);
+                }
             }
             (pool.name.clone(), Arc::new(pool))
         });

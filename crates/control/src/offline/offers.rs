@@ -40,9 +40,7 @@ impl Cluster {
         let offers = providers.map(|(name, object)| {
             let mut offers = stated_offers(&name, &object.spec);
             if let (Ok(types), Some(taken)) = (&mut offers, taken.get(&name)) {
-                for each in types {
-                    take(each, taken);
-                }
+                InstanceType::take(types, taken);
             }
             (name, offers)
         });
@@ -78,13 +76,5 @@ impl Cluster {
         };
         self.index.saw_catalogue(provider, catalogue);
         problem
-    }
-}
-
-fn take(kind: &mut InstanceType, taken: &BTreeMap<OfferingKey, u32>) {
-    let keys: Vec<OfferingKey> = kind.offerings.iter().map(|offering| kind.key(offering)).collect();
-    for (offering, key) in kind.offerings.iter_mut().zip(keys) {
-        let taken = taken.get(&key).copied().unwrap_or(0);
-        offering.available = offering.available.map(|available| available.saturating_sub(taken));
     }
 }

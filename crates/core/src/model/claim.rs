@@ -81,6 +81,8 @@ pub struct Launched {
     pub capacity: Resources,
     /// What of it pods can use.
     pub allocatable: Resources,
+    /// When that became known, by the second.
+    pub at: Option<Timestamp>,
 }
 
 /// How far a claim has come.

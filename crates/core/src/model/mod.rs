@@ -18,7 +18,7 @@ mod volume;
 
 pub use claim::{Claim, ClaimOffering, ClaimPhase, Launched};
 pub use disruption::{Consolidation, Decision, DisruptionBudget, DisruptionReason, Share};
-pub use instance_type::{InstanceType, Offering, OfferingKey};
+pub use instance_type::{Draw, InstanceType, Offering, OfferingKey};
 pub use labels::{Labels, well_known};
 pub use node::{Node, NodeCondition, Readiness};
 pub use pod::{Nomination, Pod, PodId, PodOwner, PodShape, PodState};

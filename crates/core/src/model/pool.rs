@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::{Consolidation, DisruptionBudget, InstanceType, Labels, Requirements, Resources, Taint};
 use crate::{Price, Text};
 
@@ -71,6 +73,8 @@ pub struct Pool {
     pub unusable: Option<Text>,
     /// Whether its nodes are to be left as they are.
     pub paused: bool,
+    /// When the provider was asked what it offers, where it has stores: it knew of no machine that was launched later.
+    pub offered_at: Option<Timestamp>,
     /// The machines on offer.
     pub instance_types: Arc<Vec<InstanceType>>,
 }

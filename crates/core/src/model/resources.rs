@@ -81,6 +81,12 @@ impl Resources {
         }
     }
 
+    /// So many times each amount. What is negative counts as nothing.
+    #[must_use]
+    pub fn times_over(&self, times: i64) -> Self {
+        self.iter().map(|(name, each)| (&**name, each.max(0).saturating_mul(times))).collect()
+    }
+
     /// Raises each amount to the other's where that is larger.
     pub fn raise_to(&mut self, other: &Self) {
         for (name, amount) in other.iter() {
@@ -88,6 +94,19 @@ impl Resources {
                 self.set(name, amount);
             }
         }
+    }
+
+    /// Lowers each amount to the other's where that is smaller; what the other does not name is zero.
+    pub fn lower_to(&mut self, other: &Self) {
+        for (name, amount) in &mut self.0 {
+            *amount = other.get(name).min(*amount);
+        }
+    }
+
+    /// How many times something is there that takes so much each time; none if it takes nothing.
+    pub fn times(&self, takes: &Self) -> Option<u64> {
+        let taken = takes.iter().filter(|(_, each)| *each > 0);
+        taken.map(|(name, each)| u64::try_from(self.get(name).max(0) / each).unwrap_or(0)).min()
     }
 
     /// Whether every amount asked for is there. What is not asked for does not matter, even where it is overdrawn.

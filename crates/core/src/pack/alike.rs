@@ -1,6 +1,6 @@
 //! Classes and offers that are the same become one.
 
-use super::model::{Item, Machine};
+use super::model::{Draw, Item, Machine};
 use super::order::Canonical;
 use super::problem::Problem;
 
@@ -31,7 +31,9 @@ pub(super) fn machines(problem: &Problem, canonical: &Canonical<'_>) -> Vec<Mach
             Some(_) => offer.counted.get(dim).map_or(0, |counted| *counted.max(&0)),
             None => 0,
         });
-        let available = offer.available.map_or(u64::MAX, u64::from);
+        let draw = Draw::of(offer, &problem.stores);
+        let cut = draw.as_ref().map_or(u64::MAX, |draw| draw.room(&problem.stores[draw.store]));
+        let available = offer.available.map_or(u64::MAX, u64::from).min(cut);
         let machine = Machine {
             capacity: capacity.clone(),
             price: offer.price,
@@ -39,6 +41,7 @@ pub(super) fn machines(problem: &Problem, canonical: &Canonical<'_>) -> Vec<Mach
             available,
             pool: offer.pool,
             counted: counted.collect(),
+            draw,
             admission: canonical.admission[*number],
             origins: vec![(*number, available)],
         };
@@ -52,7 +55,7 @@ pub(super) fn machines(problem: &Problem, canonical: &Canonical<'_>) -> Vec<Mach
             .find(|last| last.alike(&machine))
         {
             Some(last) => {
-                last.available = last.available.saturating_add(available);
+                last.available = last.available.saturating_add(available).min(cut);
                 last.origins.extend(machine.origins);
             }
             None => machines.push(machine),

@@ -1,5 +1,5 @@
-use super::model::Model;
-use super::number::{float, whole};
+use super::model::{Draw, Model};
+use super::number::{amount, float, whole};
 
 /// A proof that pods cannot be placed for less: a value for each pod such that no filling of any machine is worth more
 /// than the machine costs. Then the pods that are placed cost at least what they are worth.
@@ -45,15 +45,23 @@ impl Certificate {
                 *factor = base / tops[machine] * CAUTION;
             }
         }
-        let savings = model.machines.iter().enumerate().filter(|(_, of)| of.available != u64::MAX);
-        let savings = savings.map(|(machine, of)| {
+        let saves = |machine: usize| {
             let factor = factors.get(model.part_of_machine[machine]).copied().unwrap_or(0.0);
-            (tops[machine] * factor - model.base(machine)).max(0.0) * float(of.available)
+            (tops[machine] * factor - model.base(machine)).max(0.0)
+        };
+        let limited = || model.machines.iter().enumerate().filter(|(_, of)| of.available != u64::MAX);
+        let alone = limited().filter(|(_, of)| of.draw.is_none());
+        let alone = alone.map(|(machine, of)| saves(machine) * float(of.available));
+        let bargains = limited().filter_map(|(machine, of)| {
+            Some(Bargain { saves: saves(machine), available: of.available, draw: of.draw.as_ref()? })
         });
+        let bargains: Vec<Bargain<'_>> = bargains.filter(|bargain| bargain.saves > 0.0).collect();
+        let stored = (0..model.stores.len()).map(|store| saved_by_store(model, store, &bargains));
+        let savings = alone.sum::<f64>() + stored.sum::<f64>();
         let values = values.iter().zip(&model.part_of_item).enumerate();
         let values =
             values.map(|(item, (value, part))| value.max(0.0) * factors[*part] + model.credit_of_item(item));
-        Self { savings: savings.sum(), values: values.collect() }
+        Self { savings, values: values.collect() }
     }
 
     fn worth(&self, counts: &[u64]) -> f64 {
@@ -72,4 +80,35 @@ impl Certificate {
     pub(super) fn bound(&self, counts: &[u64]) -> u64 {
         whole(self.worth(counts) * CAUTION)
     }
+}
+
+/// A machine that is worth more than it costs, and of which a store has only so many.
+struct Bargain<'m> {
+    saves: f64,
+    available: u64,
+    draw: &'m Draw,
+}
+
+/// What the machines that draw on a store save together at most: what they would if only one of its amounts were scarce,
+/// the one that lets them save least.
+fn saved_by_store(model: &Model, store: usize, bargains: &[Bargain<'_>]) -> f64 {
+    let drawing = || bargains.iter().filter(|bargain| bargain.draw.store == store);
+    let saved = model.stores[store].iter().enumerate().map(|(dim, left)| {
+        // What each takes to save a dollar, which is the order to have them in, and what all of it save and take.
+        let mut all: Vec<(f64, f64, f64)> = drawing()
+            .map(|Bargain { saves, available, draw }| {
+                let (takes, nodes) = (amount(draw.takes[dim]), float(*available));
+                (takes / saves, saves * nodes, takes * nodes)
+            })
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut left, mut saved) = (amount(*left.max(&0)), 0.0);
+        for (_, saves, takes) in all {
+            let part = if takes > left { left / takes } else { 1.0 };
+            saved += saves * part;
+            left -= takes * part;
+        }
+        saved
+    });
+    saved.reduce(f64::min).unwrap_or(0.0)
 }

@@ -1,4 +1,4 @@
-//! Limits of offers and pools as rows of the program that mixes patterns. There may be thousands, and few ever bind, so
+//! Limits of offers, pools and stores as rows of the program that mixes patterns. There may be thousands, and few ever bind, so
 //! only those that a mix breaks become rows.
 
 use super::model::Model;
@@ -14,6 +14,8 @@ pub(super) enum Limit {
     Nodes(usize),
     /// So much of an amount that a pool counts.
     Amount(usize, usize),
+    /// So much of an amount of a store.
+    Stored(usize, usize),
 }
 
 impl Limit {
@@ -24,7 +26,11 @@ impl Limit {
             Self::Machine(limited) if limited == machine => 1.0,
             Self::Nodes(pool) if pool == of.pool => 1.0,
             Self::Amount(pool, dim) if pool == of.pool => {
-                of.counted.get(dim).map_or(0.0, |counted| amount(*counted) / Self::unit(model, pool, dim))
+                of.counted.get(dim).map_or(0.0, |counted| amount(*counted) / self.unit(model))
+            }
+            Self::Stored(store, dim) => {
+                let draw = of.draw.as_ref().filter(|draw| draw.store == store);
+                draw.map_or(0.0, |draw| amount(draw.takes[dim]) / self.unit(model))
             }
             _ => 0.0,
         }
@@ -36,14 +42,19 @@ impl Limit {
             Self::Machine(machine) => float(model.machines[machine].available),
             Self::Nodes(pool) => model.pools[pool].max_nodes.map_or(0.0, f64::from),
             Self::Amount(pool, dim) => {
-                amount(model.pools[pool].limits[dim].unwrap_or(0).max(0)) / Self::unit(model, pool, dim)
+                amount(model.pools[pool].limits[dim].unwrap_or(0).max(0)) / self.unit(model)
             }
+            Self::Stored(store, dim) => amount(model.stores[store][dim].max(0)) / self.unit(model),
         }
     }
 
     /// What an amount is counted in, so that floats are about one.
-    fn unit(model: &Model, pool: usize, dim: usize) -> f64 {
-        amount(model.pools[pool].limits[dim].unwrap_or(1).max(1))
+    fn unit(self, model: &Model) -> f64 {
+        match self {
+            Self::Machine(_) | Self::Nodes(_) => 1.0,
+            Self::Amount(pool, dim) => amount(model.pools[pool].limits[dim].unwrap_or(1).max(1)),
+            Self::Stored(store, dim) => amount(model.stores[store][dim].max(1)),
+        }
     }
 
     /// The limits that so many nodes of each machine would break.
@@ -55,6 +66,9 @@ impl Limit {
             limits.extend(of.max_nodes.map(|_| Self::Nodes(pool)));
             let amounts = of.limits.iter().enumerate().filter(|(_, limit)| limit.is_some());
             limits.extend(amounts.map(|(dim, _)| Self::Amount(pool, dim)));
+        }
+        for (store, amounts) in model.stores.iter().enumerate() {
+            limits.extend((0..amounts.len()).map(|dim| Self::Stored(store, dim)));
         }
         let used = |limit: &Self| -> f64 {
             let used = nodes.iter().enumerate().filter(|(_, nodes)| **nodes > 0.0);
@@ -69,9 +83,8 @@ impl Limit {
         match self {
             Self::Machine(machine) => float(stock.machines_left(machine)),
             Self::Nodes(pool) => float(stock.nodes_left(pool)),
-            Self::Amount(pool, dim) => {
-                amount(stock.amount_left(pool, dim).max(0)) / Self::unit(model, pool, dim)
-            }
+            Self::Amount(pool, dim) => amount(stock.amount_left(pool, dim).max(0)) / self.unit(model),
+            Self::Stored(store, dim) => amount(stock.stored(store, dim).max(0)) / self.unit(model),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::number::{amount, float, signed, whole};
 use super::order::{Canonical, Shape, numbered};
-use super::problem::{Pool, Problem};
+use super::problem::{Offer, Pool, Problem};
 use super::relaxed::cost;
 use super::{MANY, OfferSet, alike, dominated};
 
@@ -35,9 +35,18 @@ pub(super) struct Machine {
     pub(super) available: u64,
     pub(super) pool: usize,
     pub(super) counted: Vec<i64>,
+    /// Where it takes something of a store, which one and how much.
+    pub(super) draw: Option<Draw>,
     pub(super) admission: usize,
     /// The offers of the input, each with how many there are.
     pub(super) origins: Vec<(usize, u64)>,
+}
+
+/// What a node takes of a store: something of one amount at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Draw {
+    pub(super) store: usize,
+    pub(super) takes: Vec<i64>,
 }
 
 /// What is packed.
@@ -47,6 +56,8 @@ pub(super) struct Model {
     pub(super) machines: Vec<Machine>,
     pub(super) pools: Vec<Pool>,
     pub(super) slots: Vec<i64>,
+    /// What is left of each store.
+    pub(super) stores: Vec<Vec<i64>>,
     /// The numbers that the resources have in the input.
     pub(super) asked: Vec<usize>,
     /// Resources, and the slots that most pods ask for.
@@ -99,6 +110,7 @@ impl Model {
             machines,
             pools: problem.pools.clone(),
             slots: problem.slots.clone(),
+            stores: problem.stores.clone(),
             rows: 0,
             asked,
             scales: Vec::new(),
@@ -303,16 +315,36 @@ fn total(items: &[Item], dims: usize) -> Vec<i64> {
     (0..dims).map(of).collect()
 }
 
+impl Draw {
+    /// What an offer takes of a store, if it takes anything.
+    pub(super) fn of(offer: &Offer, stores: &[Vec<i64>]) -> Option<Self> {
+        let store = offer.store?;
+        let dims = stores.get(store)?.len();
+        let takes: Vec<i64> =
+            (0..dims).map(|dim| offer.takes.get(dim).map_or(0, |takes| *takes.max(&0))).collect();
+        takes.iter().any(|takes| *takes > 0).then_some(Self { store, takes })
+    }
+
+    /// How many nodes so much of the store is enough for.
+    pub(super) fn room(&self, left: &[i64]) -> u64 {
+        let amounts = self.takes.iter().zip(left).filter(|(takes, _)| **takes > 0);
+        amounts
+            .map(|(takes, left)| u64::try_from(left.max(&0) / takes).unwrap_or(0))
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+}
+
 impl Machine {
     /// Whether it is among some offers.
     fn is_in(&self, offers: &OfferSet) -> bool {
         self.origins.first().is_some_and(|(offer, _)| offers.contains(*offer))
     }
 
-    /// Whether another one is the same to the pods and to the pool.
+    /// Whether another one is the same to the pods, to the pool and to what it draws on.
     pub(super) fn alike(&self, other: &Self) -> bool {
-        (&self.capacity, self.pool, &self.counted, self.admission)
-            == (&other.capacity, other.pool, &other.counted, other.admission)
+        (&self.capacity, self.pool, &self.counted, self.admission, &self.draw)
+            == (&other.capacity, other.pool, &other.counted, other.admission, &other.draw)
     }
 
     /// Whether there is no end to them.

@@ -38,8 +38,16 @@ impl<'p> Canonical<'p> {
         let sets: BTreeMap<&'p OfferSet, usize> =
             numbered(classes.iter().map(|(class, _)| &problem.classes[*class].offers));
         let looks = ranks(problem.offers.iter().zip(&capacities).map(|(offer, capacity)| {
-            (offer.price, capacity, offer.available, &offer.counted, limits(problem, offer))
+            (
+                offer.price,
+                capacity,
+                offer.available,
+                &offer.counted,
+                limits(problem, offer),
+                store(problem, offer),
+            )
         }));
+        let looks = told_apart_by_stores(problem, looks);
         let kinds = ranks(sets.keys().map(|set| {
             let mut members: Vec<usize> = set.iter().filter_map(|offer| looks.get(offer).copied()).collect();
             members.sort_unstable();
@@ -100,6 +108,28 @@ fn capacity(offer: &Offer, asked: &[usize]) -> Vec<i64> {
 
 fn limits<'p>(problem: &'p Problem, offer: &Offer) -> Option<(Option<u32>, &'p [Option<i64>])> {
     problem.pools.get(offer.pool).map(|Pool { max_nodes, limits }| (*max_nodes, limits.as_slice()))
+}
+
+fn store<'p>(problem: &'p Problem, offer: &'p Offer) -> Option<(&'p [i64], &'p [i64])> {
+    Some((problem.stores.get(offer.store?)?, &offer.takes))
+}
+
+/// Offers that look the same are not if other offers draw on their stores beside them.
+fn told_apart_by_stores(problem: &Problem, looks: Vec<usize>) -> Vec<usize> {
+    if problem.stores.is_empty() {
+        return looks;
+    }
+    let mut drawing: Vec<Vec<usize>> = vec![Vec::new(); problem.stores.len()];
+    for (offer, look) in problem.offers.iter().zip(&looks) {
+        if let Some(drawing) = offer.store.and_then(|store| drawing.get_mut(store)) {
+            drawing.push(*look);
+        }
+    }
+    for looks in &mut drawing {
+        looks.sort_unstable();
+    }
+    let beside = |offer: &Offer| offer.store.and_then(|store| drawing.get(store));
+    ranks(looks.iter().zip(&problem.offers).map(|(look, offer)| (*look, beside(offer))))
 }
 
 /// Distinct things, numbered in their order.

@@ -13,6 +13,8 @@ pub struct Problem {
     /// the same, such as the one place for a pod of an anti-affinity group, or a host port. There may be hundreds. Where
     /// a slot is taken on some machine, leave its offer out of the sets of the classes that ask for the slot.
     pub slots: Vec<i64>,
+    /// What is left of each store that offers draw on, amount by amount.
+    pub stores: Vec<Vec<i64>>,
 }
 
 /// Pods that are the same to the packer.
@@ -46,6 +48,10 @@ pub struct Offer {
     pub pool: usize,
     /// What a node adds to each amount that its pool limits.
     pub counted: Vec<i64>,
+    /// The store that it draws on with others, of any pools.
+    pub store: Option<usize>,
+    /// What a node takes of each amount of the store.
+    pub takes: Vec<i64>,
 }
 
 /// What bounds the nodes of a pool together.

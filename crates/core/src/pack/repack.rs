@@ -96,13 +96,16 @@ impl<'m> Repack<'m> {
                 self.solution.left[*item] += count * node.repeat;
             }
         }
-        let limit = weight(self.model, &out);
+        let weighed = weight(self.model, &out);
+        let had = (before.iter().sum::<u64>(), weighed);
+        // Which machines are cut from a store decides how many pods it serves, so it may take dearer ones to serve more.
+        let stranded = had.0 > 0 && !self.model.stores.is_empty();
+        let (limit, swing) = if stranded { (u64::MAX, 0.9) } else { (weighed, 0.2) };
         let values: Vec<f64> =
-            self.values.iter().map(|value| value * (1.0 + 0.2 * self.dice.swing())).collect();
-        let machines = self.some_machines(&out, limit);
+            self.values.iter().map(|value| value * (1.0 + swing * self.dice.swing())).collect();
+        let machines = if stranded { self.any_machines() } else { self.some_machines(&out, limit) };
         let nodes = self.greedy.pack(&machines, &values, &mut self.solution.left, &mut self.stock, limit);
         let outcome = (self.solution.left_over(), weight(self.model, &nodes));
-        let had = (before.iter().sum::<u64>(), limit);
         if outcome <= had {
             self.improvements += usize::from(outcome < had);
             return nodes;
@@ -115,6 +118,18 @@ impl<'m> Repack<'m> {
         }
         self.solution.left = before;
         out
+    }
+
+    /// Machines at random, whatever they cost.
+    fn any_machines(&mut self) -> Vec<usize> {
+        let most = 1 + self.dice.below(MACHINES);
+        let mut all: Vec<usize> = (0..self.model.machines.len()).collect();
+        while all.len() > most {
+            let index = self.dice.below(all.len());
+            all.swap_remove(index);
+        }
+        all.sort_unstable();
+        all
     }
 
     /// The machines of what was taken out, and others that do not cost more than all of it.

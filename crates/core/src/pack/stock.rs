@@ -1,13 +1,14 @@
 use super::model::Model;
 use super::number::signed;
 
-/// How many more nodes can be had, of each machine and within the limits of each pool.
+/// How many more nodes can be had, of each machine, within the limits of each pool and of what stores have.
 #[derive(Clone, Debug)]
 pub(super) struct Stock<'m> {
     model: &'m Model,
     available: Vec<u64>,
     nodes: Vec<u64>,
     amounts: Vec<Vec<Option<i64>>>,
+    stores: Vec<Vec<i64>>,
 }
 
 impl<'m> Stock<'m> {
@@ -17,6 +18,7 @@ impl<'m> Stock<'m> {
             available: model.machines.iter().map(|machine| machine.available).collect(),
             nodes: model.pools.iter().map(|pool| pool.max_nodes.map_or(u64::MAX, u64::from)).collect(),
             amounts: model.pools.iter().map(|pool| pool.limits.clone()).collect(),
+            stores: model.stores.clone(),
         }
     }
 
@@ -29,7 +31,8 @@ impl<'m> Stock<'m> {
         let amounts = counted.filter_map(|(limit, counted)| {
             limit.map(|limit| u64::try_from(limit.max(0) / counted).unwrap_or(0))
         });
-        amounts.min().unwrap_or(u64::MAX).min(nodes).min(self.available[machine])
+        let stored = of.draw.as_ref().map_or(u64::MAX, |draw| draw.room(&self.stores[draw.store]));
+        amounts.min().unwrap_or(u64::MAX).min(nodes).min(self.available[machine]).min(stored)
     }
 
     /// How many nodes of a machine are there, whatever its pool allows.
@@ -45,6 +48,11 @@ impl<'m> Stock<'m> {
     /// How much more of an amount a pool may have.
     pub(super) fn amount_left(&self, pool: usize, dim: usize) -> i64 {
         self.amounts[pool][dim].unwrap_or(i64::MAX)
+    }
+
+    /// How much more of an amount a store has.
+    pub(super) fn stored(&self, store: usize, dim: usize) -> i64 {
+        self.stores[store][dim]
     }
 
     /// Takes nodes, no more than there is room for.
@@ -70,6 +78,11 @@ impl<'m> Stock<'m> {
         }
         for (limit, counted) in self.amounts.get_mut(of.pool).into_iter().flatten().zip(&of.counted) {
             *limit = limit.map(|limit| limit.saturating_add(counted.saturating_mul(times)));
+        }
+        if let Some(draw) = &of.draw {
+            for (left, takes) in self.stores[draw.store].iter_mut().zip(&draw.takes) {
+                *left = left.saturating_add(takes.saturating_mul(times));
+            }
         }
     }
 }

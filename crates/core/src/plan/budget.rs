@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -7,7 +6,8 @@ use super::candidate::Candidate;
 use super::view::View;
 use crate::Text;
 use crate::ceiling::{Ceiling, LAUNCHES_A_MINUTE};
-use crate::model::{Claim, OfferingKey, Pool, Recent, Resources};
+use crate::model::{Offering, Pool, Recent, Resources};
+use crate::stock::{Lack, Stock, StoreName};
 
 /// What may still be launched: what the pools' limits leave, and what the providers have. Every claim counts as the
 /// largest machine that it may become, so that limits hold at every moment whatever is got.
@@ -20,8 +20,7 @@ pub(super) struct Budget<'a> {
     all: Ceiling,
     /// When more may be launched by the clock.
     renews_at: Option<Timestamp>,
-    /// By provider and offering; pools share what their provider has.
-    stock: BTreeMap<(&'a str, OfferingKey), u32>,
+    stock: Stock<'a>,
 }
 
 impl<'a> Budget<'a> {
@@ -31,7 +30,7 @@ impl<'a> Budget<'a> {
         let settings = &view.snapshot.settings;
         let all = Ceiling::of_all(settings, claims.values(), recent, now);
         let renews_at = renews_at(view);
-        let stock = BTreeMap::new();
+        let stock = Stock::default();
         let mut budget = Self { now, pools: of_each.collect(), all, renews_at, stock };
         budget.count_stock(view, pools);
         budget
@@ -50,27 +49,11 @@ impl<'a> Budget<'a> {
 
     fn count_stock(&mut self, view: &View<'a>, pools: &[&'a Pool]) {
         for pool in pools {
-            for instance_type in pool.instance_types.iter() {
-                for offering in &instance_type.offerings {
-                    let Some(available) = offering.available else {
-                        continue;
-                    };
-                    let entry = self.stock.entry((&*pool.provider, instance_type.key(offering)));
-                    entry.and_modify(|least| *least = available.min(*least)).or_insert(available);
-                }
-            }
+            self.stock.add(&pool.provider, &pool.instance_types);
         }
-        // The provider does not know yet of machines that it has not been asked for.
-        let awaits = |claim: &&Arc<Claim>| claim.launched.is_none() && !claim.deleting && !claim.given_up;
-        for claim in view.snapshot.claims.values().filter(awaits) {
-            let Some(pool) = view.snapshot.pools.get(&claim.pool) else {
-                continue;
-            };
-            let Some(first) = claim.offerings.first() else {
-                continue;
-            };
-            if let Some(available) = self.stock.get_mut(&(&*pool.provider, first.key.clone())) {
-                *available = available.saturating_sub(1);
+        for claim in view.snapshot.claims.values() {
+            if let Some(pool) = view.snapshot.pools.get(&claim.pool) {
+                self.stock.promise(pool, claim);
             }
         }
     }
@@ -110,8 +93,22 @@ impl<'a> Budget<'a> {
 
     /// How many of these the provider has, where that is known.
     fn stocked(&self, candidate: &Candidate<'_>) -> Option<u32> {
-        candidate.offering.available?;
-        self.stock.get(&(&*candidate.pool.provider, candidate.key())).copied()
+        let Offering { available, draws, .. } = candidate.offering;
+        if available.is_none() && draws.is_none() {
+            return None;
+        }
+        self.stock.left(&candidate.pool.provider, &candidate.key())
+    }
+
+    /// What the stores of the providers have left, which pools and offerings share.
+    pub(super) fn stores(&self) -> Vec<(StoreName<'a>, &Resources)> {
+        self.stock.stores().collect()
+    }
+
+    /// What the store that a machine is cut from has too little of, where nothing else is in the way.
+    pub(super) fn lack(&self, candidate: &Candidate<'_>) -> Option<Lack> {
+        candidate.offering.draws.as_ref().filter(|_| candidate.avoided(self.now).is_none())?;
+        self.stock.lack(&candidate.pool.provider, &candidate.key())
     }
 
     /// How many of these the pool's limits allow, up to a number.
@@ -122,9 +119,7 @@ impl<'a> Budget<'a> {
 
     /// Sets aside so many of these.
     pub(super) fn take(&mut self, candidate: &Candidate<'a>, times: usize) {
-        if let Some(stock) = self.stock.get_mut(&(&*candidate.pool.provider, candidate.key())) {
-            *stock = stock.saturating_sub(u32::try_from(times).unwrap_or(u32::MAX));
-        }
+        self.stock.take(&candidate.pool.provider, &candidate.key(), times);
         let Some(own) = self.pools.get_mut(candidate.pool_number) else {
             return;
         };

@@ -1,4 +1,5 @@
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -13,7 +14,9 @@ use super::rules::{At, Rule};
 use super::scene::Scene;
 use super::shortage::too_small;
 use super::spare;
+use crate::Text;
 use crate::model::{Driver, Labels, PodId, Pool, tolerates_all};
+use crate::stock::Lack;
 
 /// The reasons for what the plan does not do.
 #[derive(Default)]
@@ -200,6 +203,16 @@ fn scarcity(fitting: &[&Candidate<'_>], budget: &Budget<'_>) -> Exclusion {
         .or_else(|| if only_gone() { None } else { fitting.iter().find_map(|each| reached(&each)) });
     match limit {
         Some((resource, limit)) => Exclusion::Limit { resource, limit },
-        None => Exclusion::Unavailable { offerings: fitting.len() },
+        None => used_up(fitting, budget).unwrap_or(Exclusion::Unavailable { offerings: fitting.len() }),
     }
+}
+
+/// The store that comes nearest to having enough left for a machine, where nothing but its store is in the way of one.
+fn used_up(fitting: &[&Candidate<'_>], budget: &Budget<'_>) -> Option<Exclusion> {
+    let cut = fitting.iter().filter(|candidate| budget.limit_reached(candidate).is_none());
+    let lacks: Vec<Lack> = cut.filter_map(|candidate| budget.lack(candidate)).collect();
+    let stores: BTreeSet<&Text> = lacks.iter().map(|lack| &lack.store).collect();
+    let permille = |lack: &&Lack| i128::from(lack.left) * 1000 / i128::from(lack.takes.max(1));
+    let nearest = lacks.iter().min_by_key(|lack| Reverse(permille(lack)))?;
+    Some(Exclusion::of_store(nearest, stores.len() - 1))
 }

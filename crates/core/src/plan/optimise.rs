@@ -12,6 +12,7 @@ use super::slots::Slots;
 use super::split::{Parcel, split};
 use crate::model::Resources;
 use crate::pack::{self, OfferSet, Options, Packing, Problem};
+use crate::stock::StoreName;
 
 /// Machines for pods that fit nowhere, and how far from the least cost they can be at most.
 #[derive(Default)]
@@ -176,17 +177,23 @@ fn problem(scene: &Scene<'_, '_>, parcels: &[Parcel], budget: &Budget<'_>) -> Pr
         let limits = limits.get(offer.pool_number).into_iter().flatten();
         limits.map(|(name, _)| capacity.get(name).max(0)).collect()
     };
+    let stores = budget.stores();
     Problem {
         classes: classes.collect(),
         offers: scene
             .candidates
             .iter()
-            .map(|offer| pack::Offer {
-                capacity: resources.iter().map(|number| offer.free.get(*number).max(0)).collect(),
-                price: u64::try_from(offer.cost()).unwrap_or(0),
-                available: budget.in_stock(offer),
-                pool: offer.pool_number,
-                counted: counted(offer),
+            .map(|offer| {
+                let (store, takes) = drawn(&stores, offer).unzip();
+                pack::Offer {
+                    capacity: resources.iter().map(|number| offer.free.get(*number).max(0)).collect(),
+                    price: u64::try_from(offer.cost()).unwrap_or(0),
+                    available: budget.in_stock(offer),
+                    pool: offer.pool_number,
+                    counted: counted(offer),
+                    store,
+                    takes: takes.unwrap_or_default(),
+                }
             })
             .collect(),
         pools: (0..scene.pools.len())
@@ -197,7 +204,17 @@ fn problem(scene: &Scene<'_, '_>, parcels: &[Parcel], budget: &Budget<'_>) -> Pr
             })
             .collect(),
         slots: slots.sizes(),
+        stores: stores.iter().map(|(_, left)| left.iter().map(|(_, left)| left.max(0)).collect()).collect(),
     }
+}
+
+/// The number of the store that a machine is cut from, and what it takes of each amount that the store has.
+fn drawn(stores: &[(StoreName<'_>, &Resources)], offer: &Candidate<'_>) -> Option<(usize, Vec<i64>)> {
+    let draw = offer.offering.draws.as_ref()?;
+    let name: StoreName<'_> = (&*offer.pool.provider, &*draw.from);
+    let number = stores.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+    let (_, left) = stores.get(number)?;
+    Some((number, left.iter().map(|(name, _)| draw.takes.get(name).max(0)).collect()))
 }
 
 /// Whether a machine holds a load.

@@ -3,7 +3,8 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::model::PodId;
+use crate::model::{PodId, Resources};
+use crate::stock::Lack;
 use crate::{Price, Text};
 
 /// Why the plan is what it is: every pod that stays pending and every node that stays or goes has a reason here that a
@@ -110,6 +111,21 @@ pub enum Exclusion {
         /// How many offerings would fit.
         offerings: usize,
     },
+    /// What would fit is cut from a store, such as a host, that has too little left. Of several the one that comes nearest.
+    Store {
+        /// The store.
+        store: Text,
+        /// The resource that is lacking.
+        resource: Text,
+        /// What the store has left of it.
+        left: String,
+        /// What is set aside for machines that are planned or on their way, where that is anything.
+        promised: Option<String>,
+        /// What a machine takes that would fit.
+        takes: String,
+        /// How many other stores have too little left as well.
+        others: usize,
+    },
     /// The pool's provider offers no machine that the pool's own requirements allow.
     NoInstanceTypes,
     /// The pool wants more different ways to get a machine than there are for these pods.
@@ -157,6 +173,21 @@ pub enum Exclusion {
     },
 }
 
+impl Exclusion {
+    /// What a store has too little of, beside so many other stores that have too little too.
+    pub fn of_store(lack: &Lack, others: usize) -> Self {
+        let show = |amount: i64| Resources::show(&lack.resource, amount);
+        Self::Store {
+            store: lack.store.clone(),
+            resource: lack.resource.clone(),
+            left: show(lack.left),
+            promised: (lack.promised > 0).then(|| show(lack.promised)),
+            takes: show(lack.takes),
+            others,
+        }
+    }
+}
+
 impl fmt::Display for Exclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -170,6 +201,17 @@ impl fmt::Display for Exclusion {
             Self::Limit { resource, limit } => write!(f, "the limit of {limit} {resource} is reached"),
             Self::Unavailable { offerings } => {
                 write!(f, "{offerings} offerings would fit, and none of them can be had at present")
+            }
+            Self::Store { store, resource, left, promised, takes, others } => {
+                write!(f, "{store} has {left} of {resource} left")?;
+                if let Some(promised) = promised {
+                    write!(f, " beside {promised} for machines that are on their way")?;
+                }
+                write!(f, ", and a machine that would fit takes {takes}")?;
+                match others {
+                    0 => Ok(()),
+                    others => write!(f, "; it is the nearest of {} that have too little left", others + 1),
+                }
             }
             Self::NoInstanceTypes => {
                 f.write_str("the provider offers no machine that the pool's requirements allow")

@@ -45,6 +45,16 @@ pub fn check(problem: &Problem, packing: &Packing) {
     for (offer, nodes) in &of_offer {
         assert!(problem.offers[*offer].available.is_none_or(|available| *nodes <= u64::from(available)));
     }
+    for (number, left) in problem.stores.iter().enumerate() {
+        for (dim, left) in left.iter().enumerate() {
+            let drawing = of_offer.iter().filter(|(offer, _)| problem.offers[**offer].store == Some(number));
+            let taken = drawing.map(|(offer, nodes)| {
+                problem.offers[*offer].takes.get(dim).copied().unwrap_or(0) * i64::try_from(*nodes).unwrap()
+            });
+            let taken: i64 = taken.sum();
+            assert!(taken == 0 || taken <= *left, "the store has what is taken of it");
+        }
+    }
     for (number, pool) in problem.pools.iter().enumerate() {
         let of_pool = || of_offer.iter().filter(|(offer, _)| problem.offers[**offer].pool == number);
         let nodes: u64 = of_pool().map(|(_, nodes)| nodes).sum();

@@ -13,7 +13,7 @@ fn class(count: u32, milli: i64, mib: i64) -> Class {
 }
 
 fn problem(classes: Vec<Class>, offers: Vec<Offer>) -> Problem {
-    Problem { classes, offers, pools: vec![Pool::default()], slots: vec![1] }
+    Problem { classes, offers, pools: vec![Pool::default()], slots: vec![1], ..Problem::default() }
 }
 
 fn solved(problem: &Problem) -> Packing {
@@ -159,4 +159,38 @@ fn pods_that_shun_each_other_do_not_share_a_node_and_both_share_with_others() {
         solved(&problem(vec![marked, shy, class(12, 500, 500)], vec![offer(2, 4, 100), offer(4, 8, 190)]));
     assert!(packing.left.iter().all(|left| *left == 0));
     assert!(packing.nodes.iter().any(|node| node.fill.len() > 1));
+}
+
+#[test]
+fn offers_that_draw_on_one_store_share_what_it_has() {
+    let shape = |cores: i64| Offer {
+        store: Some(0),
+        takes: vec![cores, cores * 4],
+        ..offer(cores, cores * 4, cores.unsigned_abs() * 100)
+    };
+    let mut problem = problem(vec![class(30, 1_000, 1_000)], vec![shape(2), shape(4), shape(8)]);
+    problem.stores = vec![vec![15, 100]];
+    let packing = solved(&problem);
+    assert_eq!(packing.placed(), 14, "of fifteen cores no shape can have the last");
+}
+
+#[test]
+fn what_a_store_has_least_of_decides_how_many_are_cut_from_it() {
+    let shape = Offer { store: Some(0), takes: vec![4, 10], ..offer(4, 10, 100_000) };
+    let elsewhere = offer(4, 10, 150_000);
+    let mut problem = problem(vec![class(20, 2_000, 1_000)], vec![shape, elsewhere]);
+    problem.stores = vec![vec![64, 35]];
+    let packing = solved(&problem);
+    assert_eq!((packing.left.as_slice(), packing.cost), (&[0][..], 3 * 100_000 + 7 * 150_000));
+    assert!(packing.lower_bound >= packing.cost - 10, "what is scarce is counted in the bound");
+}
+
+#[test]
+fn a_store_with_nothing_left_gives_nothing_and_one_that_nothing_is_taken_of_has_no_end() {
+    let of = |takes: i64| Offer { store: Some(0), takes: vec![takes], ..offer(4, 8, 100) };
+    for (offer, placed) in [(of(1), 0), (of(0), 9), (Offer { store: Some(7), ..of(1) }, 9)] {
+        let mut problem = problem(vec![class(9, 2_000, 1_000)], vec![offer]);
+        problem.stores = vec![vec![0]];
+        assert_eq!(solved(&problem).placed(), placed);
+    }
 }

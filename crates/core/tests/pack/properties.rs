@@ -16,12 +16,15 @@ fn shuffled(problem: &Problem, seed: u64) -> Problem {
         order.sort_by_key(key);
         order
     };
+    let stores = order(problem.stores.len(), seed >> 7);
     let (offers, pools) = (order(problem.offers.len(), seed), order(problem.pools.len(), seed >> 3));
     let mut other = problem.clone();
     other.pools = pools.iter().map(|pool| problem.pools[*pool].clone()).collect();
+    other.stores = stores.iter().map(|store| problem.stores[*store].clone()).collect();
     other.offers = offers.iter().map(|offer| problem.offers[*offer].clone()).collect();
     for offer in &mut other.offers {
         offer.pool = pools.iter().position(|pool| *pool == offer.pool).unwrap_or(offer.pool);
+        offer.store = offer.store.and_then(|of| stores.iter().position(|store| *store == of));
     }
     let classes = order(problem.classes.len(), seed >> 5);
     other.classes = classes.iter().map(|class| problem.classes[*class].clone()).collect();

@@ -8,13 +8,16 @@ use windlass_core::pack::{Class, Offer, OfferSet, Pool, Problem};
 fn any_offer() -> impl Strategy<Value = Offer> {
     let capacity = (0..17_i64, 0..65_i64, 0..12_i64, 0..3_i64);
     let price = prop_oneof![1 => Just(0), 9 => 1..2_000_000_u64];
-    (capacity, price, option::weighted(0.2, 0..5_u32), 0..3_usize).prop_map(
-        |((cores, memory, pods, gpus), price, available, pool)| Offer {
+    let draw = (option::weighted(0.4, 0..3_usize), vec(0..9_i64, 0..3));
+    (capacity, price, option::weighted(0.2, 0..5_u32), 0..3_usize, draw).prop_map(
+        |((cores, memory, pods, gpus), price, available, pool, (store, takes))| Offer {
             capacity: vec![cores * 1000, memory << 30, pods, gpus],
             price,
             available,
             pool,
             counted: vec![cores, memory],
+            store,
+            takes,
         },
     )
 }
@@ -39,12 +42,14 @@ fn any_class(offers: usize) -> impl Strategy<Value = Class> {
 pub fn any_problem() -> impl Strategy<Value = Problem> {
     let pool = (option::weighted(0.3, 0..9_u32), vec(option::weighted(0.3, 0..200_i64), 0..3))
         .prop_map(|(max_nodes, limits)| Pool { max_nodes, limits });
-    (vec(any_offer(), 0..9), vec(pool, 0..3)).prop_flat_map(|(offers, pools)| {
+    let stores = vec(vec(0..40_i64, 2), 0..3);
+    (vec(any_offer(), 0..9), vec(pool, 0..3), stores).prop_flat_map(|(offers, pools, stores)| {
         vec(any_class(offers.len()), 0..9).prop_map(move |classes| Problem {
             classes,
             offers: offers.clone(),
             pools: pools.clone(),
             slots: vec![1, 1, 3],
+            stores: stores.clone(),
         })
     })
 }
@@ -74,5 +79,19 @@ pub fn small_problem(limited: bool) -> impl Strategy<Value = Problem> {
         offers,
         pools: Vec::new(),
         slots: vec![1],
+        stores: Vec::new(),
+    })
+}
+
+/// The same with machines that are cut from one or two stores, each of which takes as much as it has.
+pub fn small_problem_with_stores() -> impl Strategy<Value = Problem> {
+    let stores = vec((2..20_i64, 2..20_i64), 1..3);
+    let sources = vec(option::weighted(0.8, 0..2_usize), 3);
+    (small_problem(true), stores, sources).prop_map(|(mut problem, stores, sources)| {
+        problem.stores = stores.into_iter().map(|(cores, memory)| vec![cores, memory]).collect();
+        for (offer, source) in problem.offers.iter_mut().zip(sources) {
+            (offer.store, offer.takes) = (source, offer.capacity.clone());
+        }
+        problem
     })
 }

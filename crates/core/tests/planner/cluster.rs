@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use windlass_core::model::{
-    Claim, ClaimPhase, DaemonSet, InstanceType, Node, Offering, Pod, PodId, PodShape, PodState, Pool,
+    Claim, ClaimPhase, DaemonSet, Draw, InstanceType, Node, Offering, Pod, PodId, PodShape, PodState, Pool,
     Readiness, Snapshot, well_known,
 };
 use windlass_core::plan::Unplaced;
@@ -34,8 +34,12 @@ impl fmt::Debug for Cluster {
             )?;
             for machine in instance_types.iter() {
                 writeln!(f, "  {} with {}", machine.name, machine.allocatable)?;
-                for Offering { zone, price, available, avoid_until, .. } in &machine.offerings {
-                    writeln!(f, "    in {zone} for {price} {available:?} {avoid_until:?}")?;
+                for Offering { zone, price, available, avoid_until, draws, .. } in &machine.offerings {
+                    write!(f, "    in {zone} for {price} {available:?} {avoid_until:?}")?;
+                    match draws {
+                        Some(Draw { from, left, takes }) => writeln!(f, " of {from} ({left}) {takes}")?,
+                        None => writeln!(f)?,
+                    }
                 }
             }
         }

@@ -35,6 +35,8 @@ mod shapes;
 #[cfg(test)]
 mod sick;
 #[cfg(test)]
+mod stores;
+#[cfg(test)]
 mod wild;
 #[cfg(test)]
 #[path = "../scheduling/workload.rs"]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use windlass_core::model::{
-    ClaimOffering, ClaimPhase, DisruptionReason, Driver, InstanceType, PodId, PodOwner, PodShape, PodState,
-    Pool, Readiness, Resources, well_known,
+    Claim, ClaimOffering, ClaimPhase, DisruptionReason, Draw, Driver, InstanceType, PodId, PodOwner,
+    PodShape, PodState, Pool, Readiness, Resources, well_known,
 };
 use windlass_core::plan::{Launch, Target};
-use windlass_core::{Plan, Price};
+use windlass_core::{Plan, Price, Text};
 
 use crate::anything::any_mixed_cluster;
 use crate::cluster::{Cluster, NOW, just_made};
@@ -199,6 +199,39 @@ fn stock_holds(cluster: &Cluster, plan: &Plan) {
     }
 }
 
+/// What a way to get a machine takes of which store of its pool's provider.
+fn drawn<'c>(cluster: &'c Cluster, pool: &Text, way: &ClaimOffering) -> Option<(Text, &'c Draw)> {
+    let pool = &cluster.0.pools[pool];
+    let machine = pool.instance_types.iter().find(|each| each.name == way.key.instance_type)?;
+    let offered = machine.offerings.iter().find(|each| machine.key(each) == way.key)?;
+    Some((pool.provider.clone(), offered.draws.as_ref()?))
+}
+
+fn stores_hold(cluster: &Cluster, plan: &Plan) {
+    let mut left: BTreeMap<(Text, Text), Resources> = BTreeMap::new();
+    let mut take = |pool: &Text, way: &ClaimOffering| {
+        let (provider, draw) = drawn(cluster, pool, way)?;
+        let left = left.entry((provider, draw.from.clone())).or_insert_with(|| draw.left.clone());
+        left.subtract(&draw.takes);
+        Some(left.iter().all(|(_, amount)| amount >= 0))
+    };
+    let waits = |claim: &&Arc<Claim>| claim.launched.is_none() && !claim.deleting && !claim.given_up;
+    for claim in cluster.0.claims.values().filter(waits) {
+        take(&claim.pool, &claim.offerings[0]);
+    }
+    for launch in &plan.launches {
+        assert_ne!(take(&launch.pool, &launch.offerings[0]), Some(false), "{launch:?}");
+    }
+    for launch in &plan.launches {
+        for (provider, draw) in
+            launch.offerings[1..].iter().filter_map(|way| drawn(cluster, &launch.pool, way))
+        {
+            let left = left.get(&(provider, draw.from.clone())).unwrap_or(&draw.left);
+            assert!(left.covers(&draw.takes), "{launch:?}");
+        }
+    }
+}
+
 /// A copy of the cluster in which pods have other names and machines are listed in another order.
 fn shuffled(cluster: &Cluster) -> Cluster {
     let mut shuffled = cluster.clone();
@@ -240,6 +273,7 @@ fn promises_hold(cluster: &Cluster) {
     nothing_is_overcommitted(cluster, &plan);
     limits_hold(cluster, &plan);
     stock_holds(cluster, &plan);
+    stores_hold(cluster, &plan);
     for pod in cluster.0.pods.values() {
         if matches!(pod.state, PodState::Unschedulable { .. }) {
             let placed = plan.placements.iter().filter(|placement| placement.pod == pod.id).count();
@@ -299,6 +333,55 @@ proptest! {
 
     #[test]
     fn names_and_order_do_not_change_what_a_plan_costs(cluster in any_cluster()) {
+        prop_assert_eq!(cluster.plan().0.launch_cost(), shuffled(&cluster).plan().0.launch_cost());
+        prop_assert_eq!(cluster.plan(), cluster.clone().plan());
+    }
+}
+
+/// Two pools of one provider, some of whose machines are cut from one of two hosts.
+fn any_cluster_on_hosts() -> impl Strategy<Value = Cluster> {
+    let hosts = proptest::collection::vec((0..64_i64, 0..256_i64), 2);
+    let sources = proptest::collection::vec(proptest::option::weighted(0.8, 0..2_usize), 8);
+    (any_cluster(), hosts, sources).prop_map(|(mut cluster, hosts, sources)| {
+        let pools = Arc::make_mut(&mut cluster.0.pools);
+        let mut machines = (*pools["p0"].instance_types).clone();
+        let sized = machines.iter_mut().flat_map(|machine| {
+            let takes: Resources =
+                ["cpu", "memory"].into_iter().map(|name| (name, machine.capacity.get(name))).collect();
+            machine.offerings.iter_mut().map(move |offering| (offering, takes.clone()))
+        });
+        for ((offering, takes), source) in sized.zip(sources) {
+            offering.draws = source.map(|host| {
+                let (cores, gib) = hosts[host];
+                let left = Resources::from_iter([("cpu", cores * 1000), ("memory", gib << 30)]);
+                Draw { from: format!("host-{host}").into(), left, takes }
+            });
+        }
+        let machines = Arc::new(machines);
+        for pool in pools.values_mut() {
+            Arc::make_mut(pool).instance_types = machines.clone();
+        }
+        cluster
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn plans_take_no_more_of_a_host_than_it_has(cluster in any_cluster_on_hosts()) {
+        promises_hold(&cluster);
+    }
+
+    #[test]
+    fn planning_again_on_hosts_changes_nothing(cluster in any_cluster_on_hosts()) {
+        let (plan, _) = cluster.plan();
+        let (again, _) = cluster.clone().after(&plan).plan();
+        prop_assert!(again.is_empty(), "{}\nthen {}", told(&plan), told(&again));
+    }
+
+    #[test]
+    fn the_same_hosts_have_the_same_plan_in_whatever_order_things_are_listed(cluster in any_cluster_on_hosts()) {
         prop_assert_eq!(cluster.plan().0.launch_cost(), shuffled(&cluster).plan().0.launch_cost());
         prop_assert_eq!(cluster.plan(), cluster.clone().plan());
     }

@@ -55,6 +55,7 @@ pub fn offering(zone: &str, price: &str) -> Offering {
         capacity_type: "on-demand".into(),
         price,
         available: None,
+        draws: None,
         avoid_until: None,
     }
 }
@@ -144,7 +145,7 @@ pub fn launched(claim: Claim, way: usize) -> Claim {
     let ClaimOffering { key, price, capacity, allocatable } =
         claim.offerings[way % claim.offerings.len()].clone();
     let provider_id = format!("sim://{}", claim.name).into();
-    let launched = Some(Launched { provider_id, key, price, capacity, allocatable });
+    let launched = Some(Launched { provider_id, key, price, capacity, allocatable, at: None });
     Claim { launched, phase: ClaimPhase::Launched, ..claim }
 }
 

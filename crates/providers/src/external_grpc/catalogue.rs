@@ -50,6 +50,7 @@ impl Catalogue {
             price: group.price,
             available: Some(u32::try_from(group.max.saturating_sub(group.target)).unwrap_or(0)),
             avoid_until: None,
+            draws: None,
         };
         let same_name = self.types.iter_mut().find(|found| found.name == *instance_type);
         let (name, place) = match same_name {

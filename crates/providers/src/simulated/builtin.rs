@@ -51,6 +51,7 @@ fn machine(name: String, cores: i64, gib: i64, gpus: i64) -> InstanceType {
         price: Price::from_micros(price),
         available: None,
         avoid_until: None,
+        draws: None,
     };
     let in_zone =
         |zone| [offering(zone, "on-demand", price), offering(zone, "spot", price * SPOT_PERCENT / 100)];

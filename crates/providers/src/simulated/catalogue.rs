@@ -1,9 +1,9 @@
 //! What a simulated provider offers, read from its specification and checked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_api::{Catalogue, SimulatedInstanceType, SimulatedOffering, SimulatedProvider};
-use windlass_core::model::{InstanceType, Offering, Resources};
+use windlass_api::{Catalogue, SimulatedHost, SimulatedInstanceType, SimulatedOffering, SimulatedProvider};
+use windlass_core::model::{Draw, InstanceType, Labels, Offering, Resources, well_known};
 
 use super::builtin;
 use crate::ProviderError;
@@ -26,13 +26,29 @@ pub(crate) fn instance_types(spec: &SimulatedProvider) -> Result<Vec<InstanceTyp
             return Err(invalid(format!("there are two instance types {:?}", given.name)));
         }
     }
+    let hosts = hosts(&spec.hosts)?;
     types
         .iter()
-        .map(|given| read(given).map_err(|wrong| invalid(format!("instance type {:?}: {wrong}", given.name))))
+        .map(|given| {
+            read(given, &hosts).map_err(|wrong| invalid(format!("instance type {:?}: {wrong}", given.name)))
+        })
         .collect()
 }
 
-fn read(given: &SimulatedInstanceType) -> Result<InstanceType, String> {
+/// What each host has.
+fn hosts(given: &[SimulatedHost]) -> Result<BTreeMap<&str, Resources>, ProviderError> {
+    let mut hosts = BTreeMap::new();
+    for SimulatedHost { name, capacity } in given {
+        let capacity =
+            amounts("capacity", capacity).map_err(|wrong| invalid(format!("host {name:?}: {wrong}")))?;
+        if hosts.insert(name.as_str(), capacity).is_some() {
+            return Err(invalid(format!("there are two hosts {name:?}")));
+        }
+    }
+    Ok(hosts)
+}
+
+fn read(given: &SimulatedInstanceType, hosts: &BTreeMap<&str, Resources>) -> Result<InstanceType, String> {
     if given.name.is_empty() || !is_label_value(&given.name) {
         return Err("name: it becomes a label, so write at most 63 letters, digits, dots, dashes".to_owned());
     }
@@ -53,13 +69,21 @@ fn read(given: &SimulatedInstanceType) -> Result<InstanceType, String> {
     Ok(InstanceType {
         name: given.name.as_str().into(),
         allocatable: less(&capacity, &overhead),
-        capacity,
         labels: labels(&given.labels)?,
-        offerings: given.offerings.iter().map(read_offering).collect::<Result<_, _>>()?,
+        offerings: given
+            .offerings
+            .iter()
+            .map(|offering| read_offering(offering, &capacity, hosts))
+            .collect::<Result<_, _>>()?,
+        capacity,
     })
 }
 
-fn read_offering(given: &SimulatedOffering) -> Result<Offering, String> {
+fn read_offering(
+    given: &SimulatedOffering,
+    capacity: &Resources,
+    hosts: &BTreeMap<&str, Resources>,
+) -> Result<Offering, String> {
     let wrong = |field: &str, what: &dyn ToString| {
         format!("offering {}: {field}: {}", place(given), what.to_string())
     };
@@ -67,13 +91,22 @@ fn read_offering(given: &SimulatedOffering) -> Result<Offering, String> {
         return Err(wrong("zone", &"it becomes a label, so write at most 63 letters, digits, dots, dashes"));
     }
     let available = given.available.map(u32::try_from).transpose();
+    let draws = given.host.as_deref().map(|host| cut_from(host, capacity, hosts)).transpose();
     Ok(Offering {
         zone: given.zone.as_str().into(),
         capacity_type: given.capacity_type.as_str().into(),
         price: given.price.parse().map_err(|error| wrong("price", &error))?,
         available: available.map_err(|_| wrong("available", &"it cannot be negative"))?,
         avoid_until: None,
+        draws: draws.map_err(|what| wrong("host", &what))?,
     })
+}
+
+/// What a machine takes of its host: what it has of each resource of which the host has only so much.
+fn cut_from(host: &str, capacity: &Resources, hosts: &BTreeMap<&str, Resources>) -> Result<Draw, String> {
+    let left = hosts.get(host).ok_or_else(|| format!("there is no {host:?} among hosts"))?.clone();
+    let takes = left.iter().map(|(name, _)| (&**name, capacity.get(name))).collect();
+    Ok(Draw { from: host.into(), left, takes })
 }
 
 fn place(offering: &SimulatedOffering) -> String {
@@ -123,6 +156,28 @@ mod tests {
     }
 
     #[test]
+    fn machines_take_of_their_host_what_they_have_of_what_it_has() {
+        let on_host = json!([{"zone": "a", "price": "1", "host": "h"}, {"zone": "b", "price": "1"}]);
+        let spec =
+            |hosts: Value| json!({"hosts": hosts, "instanceTypes": with("offerings", on_host.clone())});
+        let read = |hosts| instance_types(&serde_json::from_value(spec(hosts)).unwrap());
+        let types = read(json!([{"name": "h", "capacity": {"cpu": 7}}])).unwrap();
+        let draw = types[0].offerings[0].draws.as_ref().unwrap();
+        assert_eq!(
+            (&*draw.from, draw.left.to_string(), draw.takes.to_string()),
+            ("h", "cpu 7".into(), "cpu 2".into())
+        );
+        assert_eq!(types[0].offerings[1].draws, None);
+        let host = |cpu| json!({"name": "h", "capacity": {"cpu": cpu}});
+        for (hosts, part) in
+            [(json!([host(1), host(2)]), "two hosts \"h\""), (json!([host(-1)]), "host \"h\": capacity")]
+        {
+            let error = read(hosts).unwrap_err().to_string();
+            assert!(error.contains(part), "{error} should contain {part}");
+        }
+    }
+
+    #[test]
     fn a_mistake_is_named_with_its_type_and_field() {
         for (types, part) in [
             (json!([]), "catalogue"),
@@ -143,6 +198,10 @@ mod tests {
             ),
             (with("offerings", json!([{"zone": "a b", "price": "1"}])), "zone"),
             (with("offerings", json!([{"zone": "a", "price": "1", "available": -1}])), "available"),
+            (
+                with("offerings", json!([{"zone": "a", "price": "1", "host": "h"}])),
+                "a/on-demand: host: there is no \"h\"",
+            ),
             (
                 with("offerings", json!([{"zone": "a", "price": "1"}, {"zone": "a", "price": "2"}])),
                 "a/on-demand is there twice",

@@ -1,7 +1,7 @@
 //! Launching a simulated machine once, however often it is asked for.
 
 use jiff::SignedDuration;
-use windlass_core::model::{InstanceType, Offering, OfferingKey};
+use windlass_core::model::{Draw, InstanceType, Offering, OfferingKey};
 
 use super::Simulated;
 use super::aim::Subject;
@@ -61,6 +61,11 @@ impl Simulated {
         {
             return Err(no_capacity("there is no more"));
         }
+        if let Some(draw) = &offering.draws
+            && !self.has_room(draw).await?
+        {
+            return Err(no_capacity(&format!("host {} has no room for a", draw.from)));
+        }
         let now = self.clock.now();
         let subject = Subject { claim_uid: &request.tag.claim_uid, offering: key };
         Ok(Record {
@@ -79,6 +84,14 @@ impl Simulated {
                 .and_then(|life| now.checked_add(SignedDuration::try_from(life).ok()?).ok()),
             image: self.image.clone(),
         })
+    }
+
+    /// Whether a host has room for one more machine beside those that are cut from it.
+    async fn has_room(&self, draw: &Draw) -> Result<bool, ProviderError> {
+        let offered = self.offer().await?;
+        let mut draws =
+            offered.iter().flat_map(|each| &each.offerings).filter_map(|each| each.draws.as_ref());
+        Ok(draws.find(|each| each.from == draw.from).is_some_and(|host| host.left.covers(&draw.takes)))
     }
 
     fn offering(&self, key: &OfferingKey) -> Option<(&InstanceType, &Offering)> {

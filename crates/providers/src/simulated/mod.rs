@@ -58,8 +58,9 @@ pub struct Simulated {
     /// What new machines run.
     image: String,
     faults: Faults,
-    /// One launch at a time of each offering of which there is not as much as one likes.
-    turns: BTreeMap<OfferingKey, Mutex<()>>,
+    /// One launch at a time of each offering of which there is not as much as one likes, and of all that are cut from one
+    /// host.
+    turns: BTreeMap<OfferingKey, Arc<Mutex<()>>>,
     records: Records,
     nodes: Nodes,
     clock: Arc<dyn Clock>,
@@ -78,12 +79,8 @@ impl Simulated {
     ) -> Result<Self, ProviderError> {
         check_labels(&name, &cluster_id)?;
         let catalogue = instance_types(spec)?;
-        let limited = catalogue.iter().flat_map(|found| {
-            let limited = found.offerings.iter().filter(|offering| offering.available.is_some());
-            limited.map(|offering| (found.key(offering), Mutex::new(())))
-        });
         Ok(Self {
-            turns: limited.collect(),
+            turns: turns(&catalogue),
             faults: Faults::read(&spec.faults)?,
             boot_delay: spec.boot_delay,
             lifetime: spec.lifetime.and_then(LimitedDuration::limit),
@@ -128,18 +125,7 @@ impl Simulated {
             return Ok(types);
         }
         let taken = self.records.count().await?;
-        for instance_type in &mut types {
-            let name = instance_type.name.clone();
-            for offering in &mut instance_type.offerings {
-                let key = OfferingKey {
-                    instance_type: name.clone(),
-                    zone: offering.zone.clone(),
-                    capacity_type: offering.capacity_type.clone(),
-                };
-                let taken = taken.get(&key).copied().unwrap_or(0);
-                offering.available = offering.available.map(|available| available.saturating_sub(taken));
-            }
-        }
+        InstanceType::take(&mut types, &taken);
         Ok(types)
     }
 
@@ -163,6 +149,23 @@ impl Simulated {
         }
         Ok(machines)
     }
+}
+
+/// Who has to wait for whom at a launch.
+fn turns(catalogue: &[InstanceType]) -> BTreeMap<OfferingKey, Arc<Mutex<()>>> {
+    let mut of_hosts: BTreeMap<Text, Arc<Mutex<()>>> = BTreeMap::new();
+    let mut turns = BTreeMap::new();
+    for found in catalogue {
+        for offering in &found.offerings {
+            let turn = match &offering.draws {
+                Some(draw) => of_hosts.entry(draw.from.clone()).or_default().clone(),
+                None if offering.available.is_some() => Arc::default(),
+                None => continue,
+            };
+            turns.insert(found.key(offering), turn);
+        }
+    }
+    turns
 }
 
 fn subject(stored: &Stored) -> Subject<'_> {

@@ -59,6 +59,36 @@ pub async fn no_more_machines_than_there_are_can_be_had(plane: Arc<ControlPlane>
     assert_eq!(available().await, Some(1));
 }
 
+pub async fn no_more_machines_are_cut_from_a_host_than_it_holds(plane: Arc<ControlPlane>) {
+    let kind = |name: &str, cores: u32, zone: &str| json!({"name": name, "capacity": {"cpu": cores}, "offerings": [{"zone": zone, "price": "0.10", "host": "pve1"}]});
+    let provider = Lab::new(&plane, "host")
+        .with("hosts", json!([{"name": "pve1", "capacity": {"cpu": 11}}]))
+        .with("instanceTypes", json!([kind("small", 2, "zone-a"), kind("large", 4, "zone-b")]))
+        .provider();
+    let cores_left = async || {
+        let types = provider.instance_types().await.unwrap();
+        let left = types.iter().flat_map(|each| &each.offerings).map(|each| each.draws.clone().unwrap().left);
+        left.map(|left| left.get("cpu") / 1000).collect::<Vec<_>>()
+    };
+    assert_eq!(cores_left().await, [11, 11]);
+    let answers = join_all((0..12).map(|number| {
+        let mut request =
+            request_in(if number % 2 == 0 { "zone-a" } else { "zone-b" }, &format!("web-{number}"));
+        request.offering.instance_type = if number % 2 == 0 { "small" } else { "large" }.into();
+        let provider = &provider;
+        async move { provider.launch(&request).await }
+    }))
+    .await;
+    let (got, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+    assert!(refused.into_iter().all(|answer| answer.unwrap_err().kind() == ErrorKind::InsufficientCapacity));
+    let got: Vec<Machine> = got.into_iter().map(Result::unwrap).collect();
+    let cores = |machine: &Machine| machine.capacity.get("cpu") / 1000;
+    assert_eq!(got.iter().map(cores).sum::<i64>(), 10);
+    assert_eq!(cores_left().await, [1, 1]);
+    assert_eq!(provider.terminate(&got[0].provider_id, &got[0].tag).await, Ok(Termination::Gone));
+    assert_eq!(cores_left().await, [1 + cores(&got[0]); 2]);
+}
+
 pub async fn an_offering_that_is_not_there_cannot_be_had(plane: Arc<ControlPlane>) {
     let lab = Lab::new(&plane, "no-offering");
     let error = lab.provider().launch(&request_in("zone-x", "web")).await.unwrap_err();

@@ -17,6 +17,7 @@ windlass_testkit::plane_tests![
     a_launch_repeated_under_one_key_gives_one_machine,
     a_claim_that_reuses_a_name_gets_a_machine_of_its_own,
     no_more_machines_than_there_are_can_be_had,
+    no_more_machines_are_cut_from_a_host_than_it_holds,
     an_offering_that_is_not_there_cannot_be_had,
     another_clusters_machine_is_neither_seen_nor_ended,
     a_machine_is_ended_once_and_only_under_its_whole_tag,

@@ -144,6 +144,7 @@ fn machine(name: &str, cores: i64, micros: i64) -> InstanceType {
         price: Price::from_micros(micros),
         available: None,
         avoid_until: None,
+        draws: None,
     };
     let amounts = Resources::from_iter([("cpu", cores * 1000), ("memory", cores << 32), ("pods", 110)]);
     InstanceType {

@@ -1,7 +1,8 @@
 //! Which groups there are and how large they may be.
 
+use jiff::Timestamp;
 use serde_json::json;
-use windlass_core::model::InstanceType;
+use windlass_core::model::{Draw, InstanceType, Resources};
 
 use super::{LARGE_A, Lab, NOW, SMALL_A, machine};
 use crate::index::Catalogue;
@@ -105,6 +106,40 @@ fn what_a_provider_has_is_less_by_what_was_not_launched_yet() {
     lab.claim("waits", "small");
     lab.failed("failed", "small");
     assert_eq!(lab.size(SMALL_A), (0, 2, 4));
+}
+
+/// A machine that takes so many cores of a host that has twelve left.
+fn cut(name: &str, cores: i64) -> InstanceType {
+    let mut machine = machine(name, cores, 100_000);
+    let amounts = |cores: i64| Resources::from_iter([("cpu", cores * 1000)]);
+    machine.offerings.truncate(1);
+    machine.offerings[0].draws = Some(Draw { from: "pve1".into(), left: amounts(12), takes: amounts(cores) });
+    machine
+}
+
+#[test]
+fn what_was_launched_after_a_provider_was_asked_is_missing_on_its_host() {
+    let mut lab = Lab::new(json!({}));
+    lab.offers(vec![cut("small", 2), cut("large", 8)]);
+    lab.node("n", "web", "large");
+    assert_eq!(lab.size(LARGE_A).2, 1 + 1, "it is not known when the provider was asked");
+    lab.index.told("s", Timestamp::UNIX_EPOCH);
+    assert_eq!((lab.size(SMALL_A).2, lab.size(LARGE_A).2), (2, 1));
+    lab.index.told("s", Timestamp::from_second(1).unwrap());
+    assert_eq!((lab.size(SMALL_A).2, lab.size(LARGE_A).2), (6, 1 + 1));
+}
+
+#[test]
+fn groups_that_draw_on_one_host_grow_only_as_far_as_it_has_room() {
+    let mut lab = Lab::new(json!({}));
+    lab.offers(vec![cut("small", 2), cut("large", 8)]);
+    lab.claim("waits", "small");
+    lab.failed("failed", "large");
+    assert_eq!((lab.size(SMALL_A).2, lab.size(LARGE_A).2), (1 + 5, 1 + 1));
+    lab.claim("also", "small");
+    assert_eq!((lab.size(SMALL_A).2, lab.size(LARGE_A).2), (2 + 4, 1 + 1));
+    lab.claim("more", "small");
+    assert_eq!((lab.size(SMALL_A).2, lab.size(LARGE_A).2), (3 + 3, 1));
 }
 
 #[test]

@@ -118,6 +118,7 @@ impl MadeUp {
                     price: Price::from_micros(price * percent / 100 + self.random.i64(0..100)),
                     available: few.then(|| self.random.u32(0..=3)),
                     avoid_until: None,
+                    draws: None,
                 });
             }
         }
