@@ -38,7 +38,7 @@ use crate::{ApiQuantity, ExternalGrpcProvider, ProxmoxProvider, RedfishProvider,
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("[has(self.simulated), has(self.externalGrpc), has(self.proxmox), has(self.redfish)].exists_one(given, given)")
-        .message(ONE_SOURCE)
+        .message("name exactly one source of machines: simulated, externalGrpc, proxmox or redfish")
 )]
 pub struct NodeProviderSpec {
     /// Machines that exist only as records in the cluster and whose nodes are run by KWOK: for trying Windlass out
@@ -65,9 +65,9 @@ pub const ONE_SOURCE: &str =
     "name exactly one source of machines: simulated, externalGrpc, proxmox or redfish";
 
 /// The one source of machines that a specification names.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "described at `NodeProviderSpec`")]
-pub enum Source<'a> {
+pub enum ProviderSource<'a> {
     Simulated(&'a SimulatedProvider),
     ExternalGrpc(&'a ExternalGrpcProvider),
     Proxmox(&'a ProxmoxProvider),
@@ -75,13 +75,17 @@ pub enum Source<'a> {
 }
 
 impl NodeProviderSpec {
+    /// What is wrong with one that names no source of machines, or several: the words of the schema's rule.
+    pub const NO_SOURCE: &'static str =
+        "name exactly one source of machines: simulated, externalGrpc, proxmox or redfish";
+
     /// Where the machines come from; none if the specification names no source or several.
-    pub fn source(&self) -> Option<Source<'_>> {
+    pub fn source(&self) -> Option<ProviderSource<'_>> {
         let named = [
-            self.simulated.as_ref().map(Source::Simulated),
-            self.external_grpc.as_ref().map(Source::ExternalGrpc),
-            self.proxmox.as_ref().map(Source::Proxmox),
-            self.redfish.as_ref().map(Source::Redfish),
+            self.simulated.as_ref().map(ProviderSource::Simulated),
+            self.external_grpc.as_ref().map(ProviderSource::ExternalGrpc),
+            self.proxmox.as_ref().map(ProviderSource::Proxmox),
+            self.redfish.as_ref().map(ProviderSource::Redfish),
         ];
         let mut named = named.into_iter().flatten();
         named.next().filter(|_| named.next().is_none())

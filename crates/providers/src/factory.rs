@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
-use windlass_api::{NodeProviderSpec, ONE_SOURCE, Source};
+use windlass_api::{NodeProviderSpec, ProviderSource};
 use windlass_core::Text;
 use windlass_core::model::InstanceType;
 
@@ -29,10 +29,10 @@ pub struct Factory {
 /// taken. Those of a server are known to it alone.
 pub fn stated_offers(name: &Text, spec: &NodeProviderSpec) -> Result<Vec<InstanceType>, ProviderError> {
     match spec.source().ok_or_else(|| no_source(name))? {
-        Source::Simulated(spec) => simulated::instance_types(spec),
-        Source::Proxmox(spec) => proxmox::instance_types(name, spec),
-        Source::Redfish(spec) => redfish::stated_types(spec),
-        Source::ExternalGrpc(spec) => {
+        ProviderSource::Simulated(spec) => simulated::instance_types(spec),
+        ProviderSource::Proxmox(spec) => proxmox::instance_types(name, spec),
+        ProviderSource::Redfish(spec) => redfish::stated_types(spec),
+        ProviderSource::ExternalGrpc(spec) => {
             let message = format!(
                 "what provider {name} offers is known to the server at {} alone; plan with the live cluster instead",
                 spec.endpoint
@@ -43,7 +43,8 @@ pub fn stated_offers(name: &Text, spec: &NodeProviderSpec) -> Result<Vec<Instanc
 }
 
 fn no_source(name: &Text) -> ProviderError {
-    ProviderError::InvalidConfiguration { message: format!("provider {name}: {ONE_SOURCE}") }
+    let message = format!("provider {name}: {}", NodeProviderSpec::NO_SOURCE);
+    ProviderError::InvalidConfiguration { message }
 }
 
 impl ProviderFactory for Factory {
@@ -51,18 +52,18 @@ impl ProviderFactory for Factory {
         let (name, cluster_id, namespace) = (name.clone(), self.cluster_id.clone(), &self.namespace);
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
         Ok(match spec.source().ok_or_else(|| no_source(&name))? {
-            Source::Simulated(spec) => {
+            ProviderSource::Simulated(spec) => {
                 Arc::new(Simulated::new(name, spec, cluster_id, namespace.clone(), client, clock)?)
             }
-            Source::ExternalGrpc(spec) => {
+            ProviderSource::ExternalGrpc(spec) => {
                 let pace = external_grpc::Pace::default();
                 Arc::new(ExternalGrpc::new(name, spec, cluster_id, namespace, client, clock, pace)?)
             }
-            Source::Proxmox(spec) => {
+            ProviderSource::Proxmox(spec) => {
                 let pace = proxmox::Pace::default();
                 Arc::new(Proxmox::new(name, spec, cluster_id, namespace, client, clock, pace)?)
             }
-            Source::Redfish(spec) => {
+            ProviderSource::Redfish(spec) => {
                 let pace = redfish::Pace::default();
                 Arc::new(Redfish::new(name, spec, cluster_id, namespace, client, clock, pace)?)
             }

@@ -1,14 +1,16 @@
-use windlass_api::{FaultEffect, NodeClaim, NodeProvider, ONE_SOURCE, SimulatedProvider, Source};
+use windlass_api::{
+    FaultEffect, NodeClaim, NodeProvider, NodeProviderSpec, ProviderSource, SimulatedProvider,
+};
 
 use crate::fault::Flaw;
 
 /// A provider as it would be admitted.
 pub(crate) fn provider(provider: NodeProvider) -> Result<NodeProvider, Flaw> {
-    match provider.spec.source().ok_or_else(|| Flaw::new("spec", ONE_SOURCE))? {
-        Source::Simulated(given) => simulated(given)?,
-        Source::ExternalGrpc(given) => flawed("spec.externalGrpc", given.flaw())?,
-        Source::Proxmox(given) => flawed("spec.proxmox", given.flaw())?,
-        Source::Redfish(given) => flawed("spec.redfish", given.flaw())?,
+    match provider.spec.source().ok_or_else(|| Flaw::new("spec", NodeProviderSpec::NO_SOURCE))? {
+        ProviderSource::Simulated(given) => simulated(given)?,
+        ProviderSource::ExternalGrpc(given) => flawed("spec.externalGrpc", given.flaw())?,
+        ProviderSource::Proxmox(given) => flawed("spec.proxmox", given.flaw())?,
+        ProviderSource::Redfish(given) => flawed("spec.redfish", given.flaw())?,
     }
     Ok(provider)
 }

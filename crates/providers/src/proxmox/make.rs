@@ -208,6 +208,8 @@ impl Proxmox {
         let host = &record.offering.zone;
         let _turn = self.hosts_turns.with(host).await;
         let cluster = self.client.cluster().await?;
+        // What an earlier try has asked for has come to nothing.
+        self.forget(uuid);
         self.expect_room(&cluster, record)?;
         let shape = self.shape(&record.offering.instance_type)?;
         for vmid in vmids(self.vmids, uuid) {

@@ -49,8 +49,8 @@ impl Proxmox {
             .collect();
         let ids = self.free_ids(&cluster);
         let each = self.shapes.shapes.iter().map(|shape| {
-            let hosts =
-                left.iter().map(|(host, left)| (host.clone(), Some(how_many(left, &shape.takes).min(ids))));
+            let room = |left: &Resources| Some((how_many(left, &shape.takes).min(ids), left.clone()));
+            let hosts = left.iter().map(|(host, left)| (host.clone(), room(left)));
             self.shapes.instance_type(shape, hosts)
         });
         Ok(each.collect())

@@ -1,7 +1,7 @@
 //! How large machines may be, read from the specification.
 
 use windlass_api::{ApiQuantity, ProxmoxProvider, ProxmoxShape};
-use windlass_core::model::{InstanceType, Labels, Offering, OfferingKey, Resources, well_known};
+use windlass_core::model::{Draw, InstanceType, Labels, Offering, OfferingKey, Resources, well_known};
 use windlass_core::{Price, Quantity, Text};
 
 use crate::ProviderError;
@@ -88,18 +88,22 @@ impl Shapes {
         self.shapes.iter().find(|shape| *shape.name == *name)
     }
 
-    /// A size as an instance type, with what its hosts can hold of it.
+    /// A size as an instance type, with how many machines of it its hosts can hold, and what those have left for all sizes.
     pub fn instance_type(
         &self,
         shape: &Shape,
-        hosts: impl Iterator<Item = (Text, Option<u32>)>,
+        hosts: impl Iterator<Item = (Text, Option<(u32, Resources)>)>,
     ) -> InstanceType {
-        let offering = |(zone, available)| Offering {
-            zone,
-            capacity_type: CAPACITY_TYPE.into(),
-            price: shape.price,
-            available,
-            avoid_until: None,
+        let offering = |(host, room): (Text, Option<(u32, Resources)>)| {
+            let (available, left) = room.unzip();
+            Offering {
+                capacity_type: CAPACITY_TYPE.into(),
+                price: shape.price,
+                available,
+                avoid_until: None,
+                draws: left.map(|left| Draw { from: host.clone(), left, takes: shape.takes.clone() }),
+                zone: host,
+            }
         };
         InstanceType {
             name: shape.name.clone(),

@@ -68,6 +68,7 @@ fn offering(host: &Host, free: u32) -> Offering {
         price: host.price,
         available: Some(free),
         avoid_until: None,
+        draws: None,
     }
 }
 
