@@ -45,7 +45,7 @@ pub struct State {
     /// Whether it answers by and by.
     pub has_tasks: bool,
     /// What such tasks end with.
-    pub task_state: &'static str,
+    pub tasks_end: &'static str,
     tasks: BTreeMap<String, usize>,
     /// What goes wrong with which calls: `look`, `boot`, `reset` or `login`, and of which system.
     pub faults: BTreeMap<(&'static str, String), Fault>,
@@ -84,7 +84,7 @@ impl Bmc {
             logins: 0,
             has_sessions: true,
             has_tasks: false,
-            task_state: "Completed",
+            tasks_end: "Completed",
             tasks: BTreeMap::new(),
             faults: BTreeMap::new(),
             deeds: Vec::new(),
@@ -350,7 +350,7 @@ impl State {
         match self.tasks.get_mut(task) {
             None => failure(StatusCode::NOT_FOUND, "there is no such task"),
             Some(0) => {
-                answer(&json!({"TaskState": self.task_state, "Messages": [{"Message": "a fuse blew"}]}))
+                answer(&json!({"TaskState": self.tasks_end, "Messages": [{"Message": "a fuse blew"}]}))
             }
             Some(left) => {
                 *left -= 1;

@@ -62,7 +62,7 @@ impl System {
         if power == "On" {
             let once = self.enabled == "Once";
             self.booted.push(if once { self.target.clone() } else { "Hdd".to_owned() });
-            self.enabled = "Disabled".to_owned();
+            "Disabled".clone_into(&mut self.enabled);
         }
     }
 

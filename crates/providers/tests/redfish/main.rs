@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests, which a harness of their own hides from clippy")]
 #![expect(clippy::panic, reason = "these are tests, which a harness of their own hides from clippy")]
+#![expect(clippy::print_stdout, reason = "a test that is skipped says why")]
 #![expect(clippy::wildcard_imports, reason = "the tests are all named below")]
 
 mod bmc;

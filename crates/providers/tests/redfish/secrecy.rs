@@ -8,7 +8,7 @@ use windlass_providers::redfish::Pace;
 use windlass_testkit::ControlPlane;
 
 use crate::bmc::{Bmc, Fault};
-use crate::lab::{Lab, end, launch};
+use crate::lab::{Lab, PASSWORD, end, launch};
 
 pub async fn credentials_are_in_no_words_whatever_a_bmc_repeats(plane: Arc<ControlPlane>) {
     let bmc = Bmc::start(&["secret"]).await;
@@ -33,7 +33,7 @@ pub async fn credentials_are_in_no_words_whatever_a_bmc_repeats(plane: Arc<Contr
             lab.later(120);
         }
     }
-    bmc.state().password = "another".to_owned();
+    "another".clone_into(&mut bmc.state().password);
     said.push(format!("{:?}", lab.provider().inventory().await));
     for each in &said {
         for canary in ["canary-of-a-password", "canary-of-a-token", "Y2FuYXJ5"] {
@@ -41,6 +41,6 @@ pub async fn credentials_are_in_no_words_whatever_a_bmc_repeats(plane: Arc<Contr
         }
     }
     assert!(said.iter().any(|each| each.contains("(hidden)")), "the BMC repeats it: {said:?}");
-    bmc.state().password = crate::lab::PASSWORD.to_owned();
+    PASSWORD.clone_into(&mut bmc.state().password);
     launch(&*lab.provider(), &request).await;
 }

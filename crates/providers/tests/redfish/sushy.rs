@@ -39,16 +39,16 @@ impl Sushy {
         };
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| -> PathBuf { folder.path().join(name) };
+        let path = |name: &str| file(name).display().to_string();
         let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         fs::write(file("tls.crt"), certified.cert.pem()).unwrap();
         fs::write(file("tls.key"), certified.signing_key.serialize_pem()).unwrap();
         fs::write(file("passwords"), format!("{USERNAME}:{HASH}\n")).unwrap();
         let systems: Vec<Value> = names.iter().map(|name| system(name)).collect();
-        let state = file("state");
-        fs::create_dir(&state).unwrap();
+        fs::create_dir(file("state")).unwrap();
         let config = [
-            format!("SUSHY_EMULATOR_AUTH_FILE = {:?}", file("passwords")),
-            format!("SUSHY_EMULATOR_STATE_DIR = {state:?}"),
+            format!("SUSHY_EMULATOR_AUTH_FILE = {:?}", path("passwords")),
+            format!("SUSHY_EMULATOR_STATE_DIR = {:?}", path("state")),
             format!("EXTERNAL_NOTIFICATION_URL = {announce_at:?}"),
             "import json".to_owned(),
             format!("SUSHY_EMULATOR_FAKE_SYSTEMS = json.loads({:?})", json!(systems).to_string()),

@@ -60,7 +60,7 @@ pub async fn what_is_done_by_and_by_is_followed_to_its_end(plane: Arc<ControlPla
     let request = lab.request("web").await;
     let machine = launch(&*provider, &request).await;
     end(&*provider, &machine).await;
-    bmc.state().task_state = "Exception";
+    bmc.state().tasks_end = "Exception";
     let error = provider.launch(&request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InsufficientCapacity, "{error}");
     assert!(

@@ -39,9 +39,8 @@ impl Failure {
     pub fn of(status: StatusCode, body: &Value) -> Self {
         let kind = match status.as_u16() {
             401 | 403 => FailureKind::Unauthorized,
-            408 | 425 | 429 => FailureKind::Lost,
             501 => FailureKind::Refused,
-            500.. => FailureKind::Lost,
+            408 | 425 | 429 | 500.. => FailureKind::Lost,
             _ => FailureKind::Refused,
         };
         let words = match said(body) {

@@ -143,7 +143,7 @@ impl Bmc {
             other => other?,
         };
         let mut system = System::read(path, &answer, &self.door.wire);
-        system.version = self.door.open().await?.version.clone();
+        system.version.clone_from(&self.door.open().await?.version);
         Ok(system)
     }
 
