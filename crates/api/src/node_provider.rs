@@ -60,10 +60,6 @@ pub struct NodeProviderSpec {
     pub redfish: Option<RedfishProvider>,
 }
 
-/// What is asked of a specification that names no source of machines, or several.
-pub const ONE_SOURCE: &str =
-    "name exactly one source of machines: simulated, externalGrpc, proxmox or redfish";
-
 /// The one source of machines that a specification names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "described at `NodeProviderSpec`")]

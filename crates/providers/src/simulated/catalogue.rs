@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_api::{Catalogue, SimulatedHost, SimulatedInstanceType, SimulatedOffering, SimulatedProvider};
-use windlass_core::model::{Draw, InstanceType, Labels, Offering, Resources, well_known};
+use windlass_core::model::{Draw, InstanceType, Offering, Resources};
 
 use super::builtin;
 use crate::ProviderError;
