@@ -30,7 +30,7 @@ fn proxmox(fields: &str) -> String {
     );
     for (key, default) in [("vmids", "{first: 5000, last: 5999}"), ("shapes", "{cpus: [2], memory: [4Gi]}")] {
         if !fields.contains(&format!("{key}:")) {
-            given.push_str(&format!(", {key}: {default}"));
+            given = format!("{given}, {key}: {default}");
         }
     }
     format!("{given}, {fields}}}}}")

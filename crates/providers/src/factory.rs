@@ -26,7 +26,7 @@ pub struct Factory {
 }
 
 /// The machines that a specification itself says are on offer, without a provider being asked and whatever of them is
-/// taken. Those of a server are known to it alone.
+/// taken. Those of a server are known to it alone, and how much room there is for them on hosts is known there.
 pub fn stated_offers(name: &Text, spec: &NodeProviderSpec) -> Result<Vec<InstanceType>, ProviderError> {
     match spec.source().ok_or_else(|| no_source(name))? {
         ProviderSource::Simulated(spec) => simulated::instance_types(spec),
@@ -96,6 +96,16 @@ mod tests {
         assert_eq!(stated(json!({"simulated": {"catalogue": "general"}})), Ok(21));
         let error = stated(json!({"externalGrpc": {"endpoint": "localhost:8086"}})).unwrap_err();
         assert!(error.contains("rack") && error.contains("localhost:8086"), "{error}");
+        let mut proxmox = json!({
+            "endpoints": [{"url": "https://pve1:8006"}],
+            "credentialsSecretRef": {"name": "proxmox"},
+            "vmids": {"first": 5000, "last": 5999},
+            "clone": {"template": "debian"},
+            "shapes": {"cpus": [2, 4], "memory": ["4Gi"]},
+        });
+        assert!(stated(json!({"proxmox": proxmox})).unwrap_err().contains("name them in hosts"));
+        proxmox["hosts"] = json!(["pve1"]);
+        assert_eq!(stated(json!({"proxmox": proxmox})), Ok(2));
         assert!(stated(json!({})).unwrap_err().contains("exactly one source"));
     }
 }

@@ -108,6 +108,10 @@ impl Proxmox {
                 Standing::HalfMade(record) if naming::uuid(&record.tag.claim_uid) == *uuid => {
                     return Ok(Found::machine(guest, config, *record, false));
                 }
+                // It was made just now.
+                Standing::Ours(record) if naming::uuid(&record.tag.claim_uid) == *uuid => {
+                    return Ok(Found::machine(guest, config, *record, true));
+                }
                 _ if config.notes.is_empty()
                     && matches!(config.lock.as_deref(), Some("create" | "clone")) =>
                 {

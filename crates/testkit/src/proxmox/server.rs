@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::response::Response;
 use axum::serve::Listener;
@@ -110,7 +111,7 @@ fn response(answer: super::calls::Answer) -> Response {
         Err((status, words)) => (status, json!({"data": null, "message": words}), Some(words)),
     };
     let mut response = Response::new(Body::from(body.to_string()));
-    *response.status_mut() = axum::http::StatusCode::from_u16(status).unwrap_or_default();
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     let reason =
         reason.and_then(|reason| hyper::ext::ReasonPhrase::try_from(reason.trim().as_bytes().to_vec()).ok());
     if let Some(reason) = reason {
