@@ -134,10 +134,11 @@ mod tests {
     use reqwest::StatusCode;
     use serde_json::{Value, json};
 
-    use super::{Answer, Power, System, Wire};
+    use super::super::wire::tests::wire;
+    use super::{Answer, Power, System};
 
     fn read(body: Value) -> System {
-        let wire = Wire { http: reqwest::Client::default(), address: "https://bmc".to_owned() };
+        let wire = wire("https://bmc");
         let answer = Answer { status: StatusCode::OK, body, etag: None, location: None, token: None };
         System::read("/redfish/v1/Systems/1".to_owned(), &answer, &wire)
     }

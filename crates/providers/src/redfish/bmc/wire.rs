@@ -128,12 +128,22 @@ fn lost(error: reqwest::Error) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::time::Duration;
+
     use super::Wire;
+    use crate::https::{Limits, Trust, client};
+
+    /// A BMC that nobody speaks with.
+    pub(in super::super) fn wire(address: &str) -> Wire {
+        let limits = Limits { connect: Duration::ZERO, call: Duration::ZERO };
+        let http = client(&Trust::Fingerprint("00".repeat(32)), limits).unwrap();
+        Wire { http, address: address.to_owned() }
+    }
 
     #[test]
     fn links_that_lead_elsewhere_are_not_followed() {
-        let wire = Wire { http: reqwest::Client::default(), address: "https://bmc:8443".to_owned() };
+        let wire = wire("https://bmc:8443");
         assert_eq!(wire.local("/redfish/v1/Systems/1").as_deref(), Some("/redfish/v1/Systems/1"));
         assert_eq!(wire.local("https://bmc:8443/redfish/v1/Tasks/1").as_deref(), Some("/redfish/v1/Tasks/1"));
         for other in ["https://evil/redfish", "//evil/redfish", "https://bmc:8443.evil/", "redfish/v1"] {
