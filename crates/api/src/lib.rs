@@ -38,7 +38,7 @@ pub use node_pool::{
     NodePool, NodePoolSpec, NodePoolStatus, NodeTemplate, NodeTemplateMetadata, NodeTemplateSpec, ObjectRef,
     Performance,
 };
-pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus, ProviderHost};
+pub use node_provider::{NodeProvider, NodeProviderSpec, NodeProviderStatus, ProviderHost, ProviderSource};
 pub use proxmox::{
     ProxmoxClone, ProxmoxCloneMode, ProxmoxEndpoint, ProxmoxInterface, ProxmoxNetworkBoot, ProxmoxPrices,
     ProxmoxProvider, ProxmoxShape, ProxmoxShapes, VmidRange,

@@ -56,6 +56,32 @@ pub struct NodeProviderSpec {
     pub proxmox: Option<ProxmoxProvider>,
 }
 
+/// The one source of machines that a provider names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "described at `NodeProviderSpec`")]
+pub enum ProviderSource<'a> {
+    Simulated(&'a SimulatedProvider),
+    ExternalGrpc(&'a ExternalGrpcProvider),
+    Proxmox(&'a ProxmoxProvider),
+}
+
+impl NodeProviderSpec {
+    /// What is wrong with a provider that has no source of machines, or several: the words of the schema's rule.
+    pub const NO_SOURCE: &'static str =
+        "name exactly one source of machines: simulated, externalGrpc or proxmox";
+
+    /// The source of machines, if there is exactly one.
+    pub fn source(&self) -> Option<ProviderSource<'_>> {
+        let sources = [
+            self.simulated.as_ref().map(ProviderSource::Simulated),
+            self.external_grpc.as_ref().map(ProviderSource::ExternalGrpc),
+            self.proxmox.as_ref().map(ProviderSource::Proxmox),
+        ];
+        let mut named = sources.into_iter().flatten();
+        named.next().filter(|_| named.next().is_none())
+    }
+}
+
 /// What Windlass says about a provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]

@@ -23,6 +23,19 @@ async fn every_manifest_in_the_docs_and_examples_is_admitted(plane: Arc<ControlP
     }
 }
 
+/// A Proxmox VE provider with these fields, and what else it needs.
+fn proxmox(fields: &str) -> String {
+    let mut given = String::from(
+        "{proxmox: {endpoints: [{url: 'https://pve1:8006'}], credentialsSecretRef: {name: proxmox}",
+    );
+    for (key, default) in [("vmids", "{first: 5000, last: 5999}"), ("shapes", "{cpus: [2], memory: [4Gi]}")] {
+        if !fields.contains(&format!("{key}:")) {
+            given = format!("{given}, {key}: {default}");
+        }
+    }
+    format!("{given}, {fields}}}}}")
+}
+
 async fn a_provider_names_one_source_and_says_nothing_in_plaintext_unasked(plane: Arc<ControlPlane>) {
     install_crds(&plane.client().unwrap()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -38,6 +51,9 @@ async fn a_provider_names_one_source_and_says_nothing_in_plaintext_unasked(plane
         "{externalGrpc: {endpoint: '[::1]:8086'}}",
         "{externalGrpc: {endpoint: 'machines.test:8086', insecure: true, defaultPrice: '0.1'}}",
         "{externalGrpc: {endpoint: 'https://machines.test:8086', tls: {secretRef: {name: client}}}}",
+        &proxmox("clone: {template: debian}"),
+        &proxmox("clone: {template: debian, mode: Full}, storage: fast"),
+        &proxmox("networkBoot: {interfaces: [{bridge: vmbr0}]}, storage: fast, options: {cpu: host}"),
     ] {
         let (taken, words) = apply(good);
         assert!(taken, "{good}: {words}");
@@ -50,6 +66,12 @@ async fn a_provider_names_one_source_and_says_nothing_in_plaintext_unasked(plane
         ("{externalGrpc: {endpoint: 'https://machines.test:8086', insecure: true}}", "needs tls"),
         ("{externalGrpc: {endpoint: 'machines.test', insecure: true}}", "spec.externalGrpc.endpoint"),
         ("{externalGrpc: {endpoint: 'localhost:1', prices: {a: cheap}}}", "spec.externalGrpc.prices"),
+        (&proxmox("storage: fast"), "exactly one way"),
+        (&proxmox("clone: {template: debian}, storage: fast"), "mode: Full"),
+        (&proxmox("networkBoot: {interfaces: [{bridge: vmbr0}]}"), "needs storage"),
+        (&proxmox("clone: {template: debian}, options: {protection: '1'}"), "options cannot set"),
+        (&proxmox("clone: {template: debian}, vmids: {first: 200, last: 100}"), "beyond last"),
+        (&proxmox("clone: {template: debian}, shapes: {cpus: [2]}"), "cpus and memory, or a list"),
     ] {
         let (taken, words) = apply(bad);
         assert!(!taken && words.contains(part), "{bad}: {words}");

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
-use windlass_api::NodeProviderSpec;
+use windlass_api::{NodeProviderSpec, ProviderSource};
 use windlass_core::Text;
 use windlass_core::model::InstanceType;
 
@@ -25,26 +25,24 @@ pub struct Factory {
 }
 
 /// The machines that a specification itself says are on offer, without a provider being asked and whatever of them is
-/// taken. Those of a server are known to it alone.
+/// taken. Those of a server are known to it alone, and how much room there is for them on hosts is known there.
 pub fn stated_offers(name: &Text, spec: &NodeProviderSpec) -> Result<Vec<InstanceType>, ProviderError> {
-    match (&spec.simulated, &spec.external_grpc, &spec.proxmox) {
-        (Some(spec), None, None) => simulated::instance_types(spec),
-        (None, None, Some(spec)) => proxmox::instance_types(name, spec),
-        (None, Some(spec), None) => {
+    match spec.source() {
+        Some(ProviderSource::Simulated(spec)) => simulated::instance_types(spec),
+        Some(ProviderSource::Proxmox(spec)) => proxmox::instance_types(name, spec),
+        Some(ProviderSource::ExternalGrpc(spec)) => {
             let message = format!(
                 "what provider {name} offers is known to the server at {} alone; plan with the live cluster instead",
                 spec.endpoint
             );
             Err(ProviderError::InvalidConfiguration { message })
         }
-        _ => Err(no_source(name)),
+        None => Err(no_source(name)),
     }
 }
 
 fn no_source(name: &Text) -> ProviderError {
-    let message = format!(
-        "provider {name} must name exactly one source of machines: simulated, externalGrpc or proxmox"
-    );
+    let message = format!("provider {name}: {}", NodeProviderSpec::NO_SOURCE);
     ProviderError::InvalidConfiguration { message }
 }
 
@@ -52,19 +50,19 @@ impl ProviderFactory for Factory {
     fn build(&self, name: &Text, spec: &NodeProviderSpec) -> Result<Arc<dyn Provider>, ProviderError> {
         let (name, cluster_id) = (name.clone(), self.cluster_id.clone());
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
-        Ok(match (&spec.simulated, &spec.external_grpc, &spec.proxmox) {
-            (Some(spec), None, None) => {
+        Ok(match spec.source() {
+            Some(ProviderSource::Simulated(spec)) => {
                 Arc::new(Simulated::new(name, spec, cluster_id, self.namespace.clone(), client, clock)?)
             }
-            (None, Some(spec), None) => {
+            Some(ProviderSource::ExternalGrpc(spec)) => {
                 let pace = Pace::default();
                 Arc::new(ExternalGrpc::new(name, spec, cluster_id, &self.namespace, client, clock, pace)?)
             }
-            (None, None, Some(spec)) => {
+            Some(ProviderSource::Proxmox(spec)) => {
                 let pace = proxmox::Pace::default();
                 Arc::new(Proxmox::new(name, spec, cluster_id, &self.namespace, client, clock, pace)?)
             }
-            _ => return Err(no_source(&name)),
+            None => return Err(no_source(&name)),
         })
     }
 }
@@ -94,6 +92,16 @@ mod tests {
         assert_eq!(stated(json!({"simulated": {"catalogue": "general"}})), Ok(21));
         let error = stated(json!({"externalGrpc": {"endpoint": "localhost:8086"}})).unwrap_err();
         assert!(error.contains("rack") && error.contains("localhost:8086"), "{error}");
+        let mut proxmox = json!({
+            "endpoints": [{"url": "https://pve1:8006"}],
+            "credentialsSecretRef": {"name": "proxmox"},
+            "vmids": {"first": 5000, "last": 5999},
+            "clone": {"template": "debian"},
+            "shapes": {"cpus": [2, 4], "memory": ["4Gi"]},
+        });
+        assert!(stated(json!({"proxmox": proxmox})).unwrap_err().contains("name them in hosts"));
+        proxmox["hosts"] = json!(["pve1"]);
+        assert_eq!(stated(json!({"proxmox": proxmox})), Ok(2));
         assert!(stated(json!({})).unwrap_err().contains("exactly one source"));
     }
 }

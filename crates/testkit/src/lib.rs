@@ -20,6 +20,7 @@ mod placement;
 mod plane;
 mod ports;
 mod programs;
+pub mod proxmox;
 mod pyenv;
 mod ready;
 mod supervised;

@@ -1,22 +1,17 @@
-use windlass_api::{FaultEffect, NodeClaim, NodeProvider, SimulatedProvider};
+use windlass_api::{FaultEffect, NodeClaim, NodeProvider, NodeProviderSpec, ProviderSource, SimulatedProvider};
 
 use crate::fault::Flaw;
 
 /// A provider as it would be admitted.
 pub(crate) fn provider(provider: NodeProvider) -> Result<NodeProvider, Flaw> {
-    let spec = &provider.spec;
-    match (&spec.simulated, &spec.external_grpc, &spec.proxmox) {
-        (Some(given), None, None) => simulated(given)?,
-        (None, Some(given), None) => {
-            given.flaw().map_or(Ok(()), |flaw| Err(Flaw::new("spec.externalGrpc", flaw)))?
+    let flaw = |field: &str, flaw: Option<String>| flaw.map_or(Ok(()), |flaw| Err(Flaw::new(field, flaw)));
+    match provider.spec.source() {
+        Some(ProviderSource::Simulated(given)) => simulated(given)?,
+        Some(ProviderSource::ExternalGrpc(given)) => {
+            flaw("spec.externalGrpc", given.flaw().map(str::to_owned))?;
         }
-        (None, None, Some(given)) => {
-            given.flaw().map_or(Ok(()), |flaw| Err(Flaw::new("spec.proxmox", flaw)))?
-        }
-        _ => {
-            let message = "name exactly one source of machines: simulated, externalGrpc or proxmox";
-            return Err(Flaw::new("spec", message));
-        }
+        Some(ProviderSource::Proxmox(given)) => flaw("spec.proxmox", given.flaw())?,
+        None => return Err(Flaw::new("spec", NodeProviderSpec::NO_SOURCE)),
     }
     Ok(provider)
 }

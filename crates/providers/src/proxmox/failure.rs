@@ -70,6 +70,11 @@ impl Failure {
         Self::new(FailureKind::Refused, error)
     }
 
+    /// It is not the moment for it.
+    pub fn busy(message: String) -> Self {
+        Self::new(FailureKind::Busy, ProviderError::Transient { message })
+    }
+
     /// What was asked for is being done.
     pub fn under_way(message: String) -> Self {
         Self::new(FailureKind::UnderWay, ProviderError::Transient { message })

@@ -30,7 +30,8 @@ pub(super) struct Vm {
 pub(super) enum Standing {
     /// Name, tags, UUID and notes agree.
     Ours(Box<Record>),
-    /// The notes say that it is ours, and it does not run and has no tags yet.
+    /// The notes say that it is ours, and it has neither tags nor our UUID yet. One that has our UUID has lost its tags, by
+    /// which somebody has taken it out of our hands.
     HalfMade(Box<Record>),
     /// It has our tags and the UUID that goes with them, and yet something differs.
     Changed(String),
@@ -59,6 +60,7 @@ impl Proxmox {
             return match record {
                 Some(record)
                     if config.name == vm_name(&record.tag.claim_name)
+                        && config.uuid.as_deref() != Some(uuid(&record.tag.claim_uid).as_str())
                         && !config.is_template
                         && !config.tags.iter().any(|tag| is_mark(tag)) =>
                 {
@@ -106,7 +108,13 @@ impl Proxmox {
                 Standing::HalfMade(record) if naming::uuid(&record.tag.claim_uid) == *uuid => {
                     return Ok(Found::machine(guest, config, *record, false));
                 }
-                _ if config.lock.is_some() && config.notes.is_empty() => {
+                // It was made just now.
+                Standing::Ours(record) if naming::uuid(&record.tag.claim_uid) == *uuid => {
+                    return Ok(Found::machine(guest, config, *record, true));
+                }
+                _ if config.notes.is_empty()
+                    && matches!(config.lock.as_deref(), Some("create" | "clone")) =>
+                {
                     return Ok(Found::Unclear(format!(
                         "VM {vmid} on {} is being made, and does not say yet for whom",
                         guest.host

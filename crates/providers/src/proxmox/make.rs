@@ -12,6 +12,7 @@ use super::client::Parameters;
 use super::cluster::{Cluster, HostState};
 use super::failure::{Failure, FailureKind};
 use super::launch::Step;
+use super::look::Found;
 use super::naming::{mac, vm_name, vmids};
 use super::offers::no_template;
 use super::record::Record;
@@ -208,6 +209,12 @@ impl Proxmox {
         let host = &record.offering.zone;
         let _turn = self.hosts_turns.with(host).await;
         let cluster = self.client.cluster().await?;
+        // What somebody has asked for who is dead by now may have come about since this launch has looked.
+        if !matches!(self.find(&cluster, uuid).await.map_err(Failure::unsent)?, Found::Nothing) {
+            return Err(Failure::busy(format!("a machine of claim {} has just appeared", record.tag.claim_name)));
+        }
+        // What an earlier try has asked for has come to nothing.
+        self.forget(uuid);
         self.expect_room(&cluster, record)?;
         let shape = self.shape(&record.offering.instance_type)?;
         for vmid in vmids(self.vmids, uuid) {

@@ -81,9 +81,10 @@ impl Proxmox {
             return Err(ProviderError::Unauthorized { message });
         }
         if hosts.is_empty() {
-            let message = match self.allowed.is_empty() {
-                true => "the cluster has no hosts".to_owned(),
-                false => format!("the cluster has none of the hosts {}", self.allowed.join(", ")),
+            let message = if self.allowed.is_empty() {
+                "the cluster has no hosts".to_owned()
+            } else {
+                format!("the cluster has none of the hosts {}", self.allowed.join(", "))
             };
             return Err(ProviderError::InvalidConfiguration { message });
         }

@@ -127,7 +127,9 @@ fn value_flaw(property: &Value, value: &str) -> Option<String> {
             if kind == "integer" && number.fract() != 0.0 {
                 return wrong("is no whole number");
             }
-            if limit("minimum").is_some_and(|least| number < least) || limit("maximum").is_some_and(|most| number > most) {
+            if limit("minimum").is_some_and(|least| number < least)
+                || limit("maximum").is_some_and(|most| number > most)
+            {
                 return wrong("is out of bounds");
             }
         }
@@ -135,11 +137,15 @@ fn value_flaw(property: &Value, value: &str) -> Option<String> {
     }
     #[expect(clippy::cast_precision_loss, reason = "texts are short")]
     let length = value.chars().count() as f64;
-    if limit("maxLength").is_some_and(|most| length > most) || limit("minLength").is_some_and(|least| length < least) {
+    if limit("maxLength").is_some_and(|most| length > most)
+        || limit("minLength").is_some_and(|least| length < least)
+    {
         return wrong("is too long or too short");
     }
     if let Some(allowed) = property.get("enum").and_then(Value::as_array)
-        && !allowed.iter().any(|each| each.as_str().map_or_else(|| each.to_string() == value, |each| each == value))
+        && !allowed
+            .iter()
+            .any(|each| each.as_str().map_or_else(|| each.to_string() == value, |each| each == value))
     {
         return wrong("is none of those that there are");
     }
@@ -179,14 +185,19 @@ fn parts_flaw(parts: &Map<String, Value>, value: &str) -> Option<String> {
         seen.push(key);
     }
     let is_required = |property: &Value| {
-        property.get("optional").is_none() && property.get("alias").is_none() && property.get("type").is_some()
+        property.get("optional").is_none()
+            && property.get("alias").is_none()
+            && property.get("type").is_some()
     };
     let stands_in = |name: &str| {
         let by = |key: &String| parts.get(key).and_then(|part| part.get("alias")?.as_str()) == Some(name);
-        let by_key = |key: &String| parts.get(key).and_then(|part| part.get("keyAlias")?.as_str()) == Some(name);
+        let by_key =
+            |key: &String| parts.get(key).and_then(|part| part.get("keyAlias")?.as_str()) == Some(name);
         seen.iter().any(|key| by(key) || by_key(key))
     };
-    let missing = parts.iter().find(|(name, property)| is_required(property) && !seen.contains(name) && !stands_in(name));
+    let missing = parts
+        .iter()
+        .find(|(name, property)| is_required(property) && !seen.contains(name) && !stands_in(name));
     missing.map(|(name, _)| format!("lacks {name}"))
 }
 
@@ -232,7 +243,12 @@ mod tests {
         let qemu = "nodes/pve1/qemu";
         for good in [
             &[("vmid", "100"), ("net0", "virtio,bridge=vmbr0,tag=12"), ("scsi0", "fast:8")][..],
-            &[("vmid", "100"), ("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr0"), ("memory", "2048"), ("tags", "a;b")],
+            &[
+                ("vmid", "100"),
+                ("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr0"),
+                ("memory", "2048"),
+                ("tags", "a;b"),
+            ],
         ] {
             assert_eq!(flaw("POST", qemu, good), "", "{good:?}");
         }

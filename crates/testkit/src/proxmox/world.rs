@@ -21,7 +21,6 @@ pub struct World {
     pub task_length: u32,
     /// How the next tasks of a kind such as `qmclone` fail.
     pub failing_tasks: BTreeMap<String, Vec<String>>,
-    /// Hardly ever do two answers write the same number in the same way.
     pub(super) tasks: BTreeMap<String, Task>,
     pub(super) counter: u32,
 }
@@ -94,7 +93,8 @@ impl World {
     /// Begins a task and answers with its id.
     pub(super) fn begin(&mut self, host: &str, kind: &str, vmid: u32, effect: Effect) -> String {
         self.counter += 1;
-        let upid = format!("UPID:{host}:{:08X}:{:08X}:65A1B2C3:{kind}:{vmid}:windlass@pve!nodes:", self.counter, 77);
+        let upid =
+            format!("UPID:{host}:{:08X}:{:08X}:65A1B2C3:{kind}:{vmid}:windlass@pve!nodes:", self.counter, 77);
         let failure = self.failing_tasks.get_mut(kind).and_then(Vec::pop);
         let task = Task {
             host: host.to_owned(),
@@ -131,14 +131,18 @@ impl World {
 
     /// What shows of a task before it has ended: a clone has its name and notes, and is locked.
     fn half(&mut self, task: &Task) {
-        if let (Effect::Make(made), "qmclone", Some(vm)) = (&task.effect, &*task.kind, self.vms.get_mut(&task.vmid)) {
+        if let (Effect::Make(made), "qmclone", Some(vm)) =
+            (&task.effect, &*task.kind, self.vms.get_mut(&task.vmid))
+        {
             vm.config.clone_from(&made.config);
             vm.config.insert("lock".to_owned(), "clone".to_owned());
         }
     }
 
     fn finish(&mut self, task: &Task) -> Result<(), String> {
-        let missing = || format!("Configuration file 'nodes/{}/qemu-server/{}.conf' does not exist", task.host, task.vmid);
+        let missing = || {
+            format!("Configuration file 'nodes/{}/qemu-server/{}.conf' does not exist", task.host, task.vmid)
+        };
         if let Some(failure) = &task.failure {
             if matches!(task.effect, Effect::Make(_)) {
                 self.vms.remove(&task.vmid);
@@ -170,7 +174,10 @@ impl World {
 
     /// Whether a machine has a task that has not ended.
     pub(super) fn is_busy(&self, vmid: u32) -> bool {
-        let is = |task: &Task| task.vmid == vmid && task.exit_status.is_none() && task.kind != "imgcopy";
+        // Who waits for a lock does not hold it.
+        let holds =
+            |task: &Task| !task.failure.as_ref().is_some_and(|failure| failure.contains("got timeout"));
+        let is = |task: &Task| task.vmid == vmid && task.exit_status.is_none() && holds(task);
         self.tasks.values().any(is)
     }
 
@@ -199,7 +206,9 @@ impl World {
     pub(super) fn is_granted(&self, token: &str, path: &str, privilege: &str) -> bool {
         let Some(token) = self.tokens.get(token) else { return false };
         token.grants.iter().any(|(from, privileges)| {
-            let above = from == "/" || path == from || path.strip_prefix(from.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            let above = from == "/"
+                || path == from
+                || path.strip_prefix(from.as_str()).is_some_and(|rest| rest.starts_with('/'));
             above && privileges.iter().any(|each| each == privilege)
         })
     }
