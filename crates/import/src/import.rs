@@ -46,7 +46,7 @@ impl Imported {
 /// What an object stands for here.
 enum Made {
     Provider(Value),
-    Pool(NodePool),
+    Pool(Box<NodePool>),
     /// Something without which the rest is complete, or that the remarks are about.
     Nothing,
     /// It is of a kind that is not known.
@@ -94,7 +94,7 @@ fn make(
     Ok(match (document.version.as_str(), document.kind.as_str()) {
         ("karpenter.sh/v1", "NodePool") => {
             let Some((head, object)) = wanted(fields()?, remarks)? else { return Ok(Made::Nothing) };
-            Made::Pool(karpenter::pool(head, object, options.provider.as_deref(), remarks)?)
+            Made::Pool(Box::new(karpenter::pool(head, object, options.provider.as_deref(), remarks)?))
         }
         ("karpenter.sh/v1", "NodeClaim") => {
             karpenter::claim(fields()?, remarks)?;
@@ -114,7 +114,7 @@ fn make(
         }
         (kubenodesmith::VERSION, "NodeSmithPool") => {
             let Some((head, object)) = wanted(fields()?, remarks)? else { return Ok(Made::Nothing) };
-            Made::Pool(kubenodesmith::pool(head, object, smithy, remarks)?)
+            Made::Pool(Box::new(kubenodesmith::pool(head, object, smithy, remarks)?))
         }
         (kubenodesmith::VERSION, "NodeSmithControlPlane") => {
             kubenodesmith::control_plane(fields()?, smithy, remarks)?;
