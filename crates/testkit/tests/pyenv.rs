@@ -1,7 +1,5 @@
 //! Python packages for tests.
 
-#![expect(clippy::unwrap_used, reason = "these are tests")]
-
 use std::process::Command;
 
 use windlass_testkit::{PlaneUnavailable, package_file, venv};

@@ -1,4 +1,6 @@
-use windlass_api::{FaultEffect, NodeClaim, NodeProvider, NodeProviderSpec, ProviderSource, SimulatedProvider};
+use windlass_api::{
+    FaultEffect, NodeClaim, NodeProvider, NodeProviderSpec, ProviderSource, SimulatedProvider,
+};
 
 use crate::fault::Flaw;
 

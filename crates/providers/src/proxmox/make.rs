@@ -211,7 +211,10 @@ impl Proxmox {
         let cluster = self.client.cluster().await?;
         // What somebody has asked for who is dead by now may have come about since this launch has looked.
         if !matches!(self.find(&cluster, uuid).await.map_err(Failure::unsent)?, Found::Nothing) {
-            return Err(Failure::busy(format!("a machine of claim {} has just appeared", record.tag.claim_name)));
+            return Err(Failure::busy(format!(
+                "a machine of claim {} has just appeared",
+                record.tag.claim_name
+            )));
         }
         // What an earlier try has asked for has come to nothing.
         self.forget(uuid);
