@@ -40,8 +40,8 @@ fn image(volume: &str, files: &[File]) -> Vec<u8> {
     put(&mut image, &joliet.descriptor(volume, sectors));
     put(&mut image, b"\xffCD001\x01");
     for directory in [&primary, &joliet] {
-        put(&mut image, &table(&directory.root.to_le_bytes(), &1_u16.to_le_bytes()));
-        put(&mut image, &table(&directory.root.to_be_bytes(), &1_u16.to_be_bytes()));
+        put(&mut image, &table(directory.root.to_le_bytes(), 1_u16.to_le_bytes()));
+        put(&mut image, &table(directory.root.to_be_bytes(), 1_u16.to_be_bytes()));
     }
     put(&mut image, &primary.folder(files));
     put(&mut image, &joliet.folder(files));
@@ -132,7 +132,7 @@ fn record(name: &[u8], place: u32, length: usize, flags: u8) -> Vec<u8> {
     bytes
 }
 
-fn table(root: &[u8; 4], parent: &[u8; 2]) -> Vec<u8> {
+fn table(root: [u8; 4], parent: [u8; 2]) -> Vec<u8> {
     [&[1, 0], &root[..], &parent[..], &[0, 0]].concat()
 }
 

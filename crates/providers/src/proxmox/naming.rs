@@ -47,7 +47,8 @@ pub(super) fn uuid(claim_uid: &str) -> String {
         return lower;
     }
     let hash = digest(&SHA256, claim_uid.as_bytes());
-    let hex: String = hash.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let number = hash.as_ref().iter().take(16).fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+    let hex = format!("{number:032x}");
     // Version 8 is for UUIDs that are made in a way of one's own.
     format!("{}-{}-8{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
 }

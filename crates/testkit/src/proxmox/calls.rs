@@ -111,7 +111,7 @@ impl World {
         }
         if let Some(other) = self.vms.get(&vmid) {
             // It is said in two ways.
-            let words = if vmid % 2 == 0 {
+            let words = if vmid.is_multiple_of(2) {
                 format!("unable to create VM {vmid} - VM {vmid} already exists on node '{}'\n", other.host)
             } else {
                 format!("unable to create VM {vmid}: config file already exists\n")

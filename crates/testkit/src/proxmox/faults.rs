@@ -68,7 +68,7 @@ impl Faults {
     pub(super) fn next(&self) -> Option<Fault> {
         let mut plan = self.plan();
         let one_in = plan.one_in;
-        if plan.left == 0 || plan.rng.u32(..) % one_in.max(1) != 0 {
+        if plan.left == 0 || !plan.rng.u32(..).is_multiple_of(one_in.max(1)) {
             return None;
         }
         plan.left -= 1;

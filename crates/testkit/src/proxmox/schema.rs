@@ -143,9 +143,7 @@ fn value_flaw(property: &Value, value: &str) -> Option<String> {
         return wrong("is too long or too short");
     }
     if let Some(allowed) = property.get("enum").and_then(Value::as_array)
-        && !allowed
-            .iter()
-            .any(|each| each.as_str().map_or_else(|| each.to_string() == value, |each| each == value))
+        && !allowed.iter().any(|each| each.as_str().map_or(*each == *value, |each| each == value))
     {
         return wrong("is none of those that there are");
     }
