@@ -70,7 +70,7 @@ pub async fn a_node_that_joins_once_a_stranger_of_its_name_is_gone_is_taken(plan
 pub async fn of_two_machines_whose_nodes_are_to_have_the_same_name_neither_gets_a_node(
     plane: Arc<ControlPlane>,
 ) {
-    let mut lab = new_lab(plane, "rivals").await;
+    let mut lab = new_lab(plane, "namesakes").await;
     lab.plain_provider(&silent()).await;
     lab.pool("pool", &json!({"replicas": 2})).await;
     let name = lab.named("rack-1");

@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use tracing::subscriber::DefaultGuard;
+use tracing::Dispatch;
+use tracing::dispatcher::{DefaultGuard, set_default};
 use tracing_subscriber::EnvFilter;
 
 /// All that was logged.
@@ -11,13 +12,17 @@ use tracing_subscriber::EnvFilter;
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Writes down everything until the guard is dropped.
-    pub fn listen(&self) -> DefaultGuard {
+    /// Writes down everything until what it returns is dropped.
+    ///
+    /// The second dispatcher hears nothing. While there is but one, what other threads log first is taken for something that
+    /// nobody listens to.
+    pub fn listen(&self) -> (Dispatch, DefaultGuard) {
+        let second = Dispatch::new(tracing_subscriber::registry());
         let log = self.clone();
         let everything = EnvFilter::new("windlass_control=trace,windlass_providers=trace,kube=trace,warn");
         let subscriber =
             tracing_subscriber::fmt().with_env_filter(everything).with_writer(move || log.clone());
-        tracing::subscriber::set_default(subscriber.finish())
+        (second, set_default(&Dispatch::new(subscriber.finish())))
     }
 
     pub fn text(&self) -> String {
