@@ -57,9 +57,9 @@ fn folders_and_several_files_are_read_together() {
 
 #[test]
 fn what_is_ignored_is_named() {
-    let more: String = (0..7)
-        .map(|n| format!("---\napiVersion: v1\nkind: Service\nmetadata: {{name: s{n}, namespace: shop}}\n"))
-        .collect();
+    let service =
+        |n: u8| format!("---\napiVersion: v1\nkind: Service\nmetadata: {{name: s{n}, namespace: shop}}\n");
+    let more = (0..7).map(service).collect::<Vec<_>>().concat();
     let told = import_text(&format!("{POOL}{more}"));
     assert_eq!(told.code, 0);
     assert!(
