@@ -96,8 +96,8 @@ impl Cluster {
 }
 
 fn launched(name: &Text, way: &ClaimOffering) -> Launched {
-    let ClaimOffering { key, price, capacity, allocatable, at: None } = way.clone();
-    Launched { provider_id: format!("bench://{name}").into(), key, price, capacity, allocatable }
+    let ClaimOffering { key, price, capacity, allocatable } = way.clone();
+    Launched { provider_id: format!("bench://{name}").into(), key, price, capacity, allocatable, at: None }
 }
 
 fn labels(claim: &Claim, launched: &Launched) -> Labels {
