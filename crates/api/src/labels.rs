@@ -17,8 +17,8 @@ pub const NODE_GROUP: &str = "windlass.dev/group";
 /// On such nodes that have GPUs: what kind these are.
 pub const GPU: &str = "windlass.dev/gpu";
 
-/// On nodes, and on Secrets with a machine's bootstrap token: the UID of the claim they are for. Only Windlass writes it, so it survives as proof of
-/// ownership when the claim itself is gone.
+/// On nodes, and on Secrets with a machine's bootstrap token: the UID of the claim they are for. Only Windlass writes it, so
+/// it survives as proof of ownership when the claim itself is gone.
 pub const CLAIM_UID: &str = "windlass.dev/claim-uid";
 /// On nodes: the provider that the machine came from, so that it can still be asked when the claim is gone.
 pub const PROVIDER: &str = "windlass.dev/provider";

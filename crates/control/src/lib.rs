@@ -2,9 +2,10 @@
 //!
 //! Data flows top to bottom. [`adapt`] turns API objects into the compact model as they arrive, [`index`] holds them,
 //! [`planning`] asks the pure planner and writes its decision as claims, [`lifecycle`] moves each claim on, one
-//! pure step at a time, with what [`joining`] tells machines where that is needed, and [`sweep`] compares what is claimed with what the providers have. `buffers` reads what room is
-//! to be kept ready, and [`groups`] lets
-//! Cluster Autoscaler decide about some pools. Only the holder of the lease ([`leader`]) writes. [`offline`] fills the same index from objects at hand, to see what would be planned.
+//! pure step at a time, with what [`joining`] tells machines where that is needed, and [`sweep`] compares what is claimed
+//! with what the providers have. `buffers` reads what room is to be kept ready, and [`groups`] lets Cluster Autoscaler decide
+//! about some pools. Only the holder of the lease ([`leader`]) writes. [`offline`] fills the same index from objects at hand,
+//! to see what would be planned.
 //!
 //! Clock, randomness, Kubernetes client and providers are arguments ([`Dependencies`]), and there are no threads, so
 //! that the whole controller runs deterministically in a simulation.

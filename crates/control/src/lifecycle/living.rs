@@ -77,8 +77,8 @@ fn get_machine(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, tim
     }
 }
 
-/// Writes down that a launch is under way, and that there may be a token for its machine, then launches. A launch that was under way when the process was killed is
-/// asked for again under the same key, which finds the machine if there is one.
+/// Writes down that a launch is under way, and that there may be a token for its machine, then launches. A launch that was
+/// under way when the process was killed is asked for again under the same key, which finds the machine if there is one.
 fn launch(draft: &mut Draft<'_>, claim: &NodeClaim, seen: &Observation, times: &Times) {
     let now = draft.now;
     let attempt = draft.status.launch.get_or_insert_with(LaunchAttempt::default);
